@@ -66,6 +66,27 @@ test_expect_success '--json has the same findings: topic, name, verdict, detail,
 		{ echo "$finding"; return 1; }
 	done
 '
+# skipped FILE TOPIC NAME TEXT: this was skipped, for this reason, with a way to try it.
+skipped () {
+	found "$1" skipped "$2" "$3" && jq -e --arg name "$3" --arg text "$4" ".findings |
+		any(.name == \$name and (.detail | contains(\$text)))" "$1" >/dev/null
+}
+test_expect_success 'what could not be tried is named, with the reason and how to try it' '
+	for name in "page of two nodes" coherence "fcntl of nodes"; do
+		skipped json storage "$name" "one node" || return 1
+	done && skipped json MPI "between nodes" "one node" && skipped json nodes clocks "one node" &&
+	skipped json GPUs binding "without GPUs" && json_is json .verdict "$(jq -r "[.findings[].verdict] |
+		if any(. == \"wrong\") then \"wrong\" elif any(. == \"warning\") then \"warning\" else \"ok\" end" json)" &&
+	skipped json "batch system" configuration "launcher local" &&
+	$check --storage runs >out && grep "skipped  binding, driver of workers, .*: workers were" out &&
+	$check -q --storage runs >out && ! grep skipped out
+'
+test_expect_success 'commands that the check needs and that are not there are named' '
+	mkdir -p few-commands && ln -sf $(command -v sh) few-commands/ &&
+	PATH=few-commands "$stage/bin/raytrain-run" --check --json --storage runs >json &&
+	skipped json slurm commands PATH && skipped json installation Python "no python3" &&
+	skipped json nodes "temporary files" "stat is not in PATH"
+'
 test_expect_success '-q prints only what is not ok' '
 	(ulimit -n 512 && $check -q --storage runs >out) &&
 	grep "^  warning  nofile  *512" out && grep "ulimit -n" out && ! grep "^  ok" out
@@ -77,10 +98,12 @@ test_expect_success DISK 'storage that is read-only is wrong, and the workers ar
 	mkdir ro && mount -t tmpfs -o ro none "$PWD/ro" &&
 	expect_status 4 $check --json --storage ro >json 2>err &&
 	json_is json .verdict wrong && found json wrong storage create &&
-	found json ok workers run && found json ok MPI library && test_must_be_empty err
+	found json ok workers run && found json ok MPI library && test_must_be_empty err &&
+	skipped json storage rename "step before"
 '
 test_expect_success DISK 'storage that does not exist and cannot be made is wrong' '
-	expect_status 4 $check --json --storage ro/runs >json && found json wrong storage directory
+	expect_status 4 $check --json --storage ro/runs >json && found json wrong storage directory &&
+	skipped json storage sync "no such directory"
 '
 test_expect_success DISK 'storage that is full is wrong' '
 	mkdir full && mount -t tmpfs -o size=64k none "$PWD/full" &&
@@ -99,7 +122,9 @@ test_expect_success PRELOAD 'storage without locks is a warning, and says what t
 test_expect_success 'a missing raytrain-worker is wrong' '
 	mkdir -p part/bin && cp "$stage/bin/raytrain-run" part/bin/ &&
 	expect_status 4 part/bin/raytrain-run --check --launcher local --json --storage runs \
-		>json && found json wrong installation raytrain-worker && found json wrong workers start
+		>json && found json wrong installation raytrain-worker && found json wrong workers start &&
+	skipped json workers "sum of all" "failed before" && skipped json MPI library "workers" &&
+	skipped json HDF5 file workers && skipped json installation xgboost workers
 '
 test_expect_success DISK 'a small /dev/shm is wrong, and so is none' '
 	unshare -m sh -c "mount -t tmpfs -o size=1m none /dev/shm && exec \"\$@\"" sh \
@@ -147,7 +172,8 @@ test_expect_success FAULTS 'a check that is stopped exits with 75 and leaves not
 	eventually has_begun &&
 	kill -INT $pid && eventually grep "a second SIGINT" err && kill -INT $pid &&
 	expect_status 75 wait $pid && grep "warning  run  *stopped on request" out &&
-	test_path_is_missing runs && no_process_left
+	test_path_is_missing runs && no_process_left &&
+	grep "skipped  library, .*: the check was stopped" out
 '
 test_expect_success SLURM 'a Slurm that is not configured is a finding at once' '
 	SLURM_CONF=$PWD/no.conf expect_status 4 timeout 120 raytrain-run --check --json \

@@ -41,10 +41,15 @@ test_expect_success 'a cluster that works: workers on two nodes, an allocation i
 '
 test_expect_success 'outside an allocation nothing is submitted' '
 	$check >json && json_is json .launcher local && found json ok workers run "on 1 node" &&
+	found json skipped storage coherence "one node" && found json skipped nodes clocks "one node" &&
 	found json ok slurm controller && test "$(squeue -h | wc -l)" -eq 0
 '
 test_expect_success 'a short KillWait and JobRequeue=0 are warnings' '
 	found json warning slurm KillWait "2 sec" && found json warning slurm JobRequeue 0
+'
+test_expect_success 'nodes of an allocation that have no worker are named' '
+	salloc -Q -N 3 -n 3 $check -n 2 >json 2>err &&
+	found json skipped nodes "other nodes" "1 of 3 nodes"
 '
 test_expect_success 'one GPU for each worker is ok' '
 	$check --launcher slurm --gpu >json 2>err && found json ok GPUs binding "1 of its own"
@@ -56,7 +61,8 @@ test_expect_success 'a Slurm without the PMIx plugin is wrong, and no allocation
 	printf "MPI plugin types are...\n\tnone\n\tcray_shasta\n\tpmi2\n"
 	EOT
 	(PATH=$PWD/without:$PATH && expect_status 4 $check --launcher slurm >json) &&
-	found json wrong slurm "PMIx plugin" pmi2
+	found json wrong slurm "PMIx plugin" pmi2 &&
+	found json skipped workers start "no allocation" && found json skipped MPI library "no allocation"
 '
 test_expect_success 'options that srun refuses are wrong' '
 	expect_status 4 on_nodes n[1-2] --srun-args=--nonsense &&
@@ -102,7 +108,8 @@ test_expect_success 'storage that does not answer is wrong, after a limit' '
 	kill -STOP $daemon &&
 	{ expect_status 4 $check --launcher local --storage silent >json; status=$?; kill -CONT $daemon
 	test $status -eq 0; } &&
-	found json wrong storage directory "has not answered" && found json ok workers run
+	found json wrong storage directory "has not answered" && found json ok workers run &&
+	found json skipped storage sync "does not answer"
 '
 test_expect_success 'raytrain-worker that a node does not see is wrong' '
 	cluster hide n3 "$stage/libexec" &&
@@ -111,7 +118,8 @@ test_expect_success 'raytrain-worker that a node does not see is wrong' '
 test_expect_success 'a controller that does not answer is wrong, after a limit' '
 	kill -STOP $(pidof slurmctld) &&
 	{ expect_status 4 $check >json; status=$?; kill -CONT $(pidof slurmctld); test $status -eq 0; } &&
-	found json wrong slurm controller && found json ok workers run
+	found json wrong slurm controller && found json ok workers run &&
+	found json skipped slurm nodes "does not answer" && found json skipped slurm KillWait answer
 '
 test_expect_success 'no job, process or file is left' '
 	cluster clean && test_path_is_missing runs && no_process_left

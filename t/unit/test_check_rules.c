@@ -12,11 +12,13 @@
 
 #include "check/check.h"
 #include "config/train_config.h"
+#include "protocol/site_report.h"
 
-extern const struct check_ops check_node, check_gpu, check_shared_storage;
+extern const struct check_ops check_node, check_gpu, check_mpi, check_shared_storage;
 
 static struct train_config cfg;
 static struct findings findings;
+static size_t n_nodes; /* that had room for workers */
 
 static int setup(void **state)
 {
@@ -36,7 +38,8 @@ static int teardown(void **state)
 /* The findings of a check on the report of workers in this text. */
 static void judge(const struct check_ops *check, const char *report)
 {
-    struct check_context context = {.cfg = &cfg};
+    struct check_context context = {.cfg = &cfg, .n_nodes = n_nodes};
+    const char *how;
     json_error_t where;
 
     context.report = json_loads(report, 0, &where);
@@ -45,7 +48,7 @@ static void judge(const struct check_ops *check, const char *report)
         fail_msg("%s: %s", report, where.text);
     findings_clear(&findings);
     findings = (struct findings){0};
-    assert_true(!check->applies || check->applies(&context));
+    assert_true(!check->left_out || !check->left_out(&context, &how));
     check->run(&context, &findings);
     assert_false(findings.incomplete);
     json_decref(context.report);
@@ -168,6 +171,41 @@ static void a_finding_names_the_nodes_that_differ(void **state)
     expect("host names", VERDICT_OK, "n2: the names of all nodes are resolved");
 }
 
+static void what_no_worker_could_try_is_named(void **state)
+{
+    (void)state;
+    expect_of("\"limits\":{\"nofile\":65536}", "clocks", VERDICT_SKIPPED, "one node");
+    expect("host names", VERDICT_SKIPPED, "one node");
+    expect("raytrain", VERDICT_SKIPPED, "no worker has reported it");
+    n_nodes = 3;
+    expect_of("\"limits\":{\"nofile\":65536}", "other nodes", VERDICT_SKIPPED,
+              "2 of 3 nodes");
+    n_nodes = 0;
+    judge(&check_mpi, "{\"nodes\":[{\"node\":\"n1\"}],\"ranks\":[{\"node\":\"n1\"}]}");
+    expect("between workers", VERDICT_SKIPPED, "one worker");
+    expect("between nodes", VERDICT_SKIPPED, "one worker");
+    judge(&check_gpu, "{\"nodes\":[{\"node\":\"n1\"}],\"ranks\":[{\"node\":\"n1\"}]}");
+    expect("binding", VERDICT_SKIPPED, "without GPUs");
+    expect("memory", VERDICT_SKIPPED, "without GPUs");
+}
+
+static void only_the_first_names_are_looked_up(void **state)
+{
+    json_t *report = json_pack("{s:[]}", "nodes"), *nodes;
+    char *text;
+
+    (void)state;
+    nodes = json_object_get(report, "nodes");
+    for (int i = 0; i <= SITE_NAMES_MAX; i++)
+        json_array_append_new(
+            nodes, json_pack("{s:s+, s:[]}", "node", "n", "1", "unresolved"));
+    text = json_dumps(report, 0);
+    judge(&check_node, text);
+    expect("other host names", VERDICT_SKIPPED, "first 64");
+    free(text);
+    json_decref(report);
+}
+
 /* ---- Storage ---- */
 
 static void shared(const char *facts, const char *name, enum verdict verdict,
@@ -185,7 +223,10 @@ static void shared(const char *facts, const char *name, enum verdict verdict,
 static void what_a_node_sees_late_is_named(void **state)
 {
     (void)state;
-    shared("\"appears\":true", "coherence", VERDICT_OK, "sees at once");
+    shared("\"appears\":true", "coherence", VERDICT_OK, "n2: sees at once");
+    expect("coherence", VERDICT_SKIPPED, "n1: no worker has reported it");
+    expect("page of two nodes", VERDICT_SKIPPED, "no worker has reported it");
+    expect("fcntl of nodes", VERDICT_SKIPPED, "no worker has reported it");
     shared("\"appears\":false", "coherence", VERDICT_WARNING, "n2: sees late");
     shared("\"absent\":false", "coherence", VERDICT_WARNING, "absent before");
     shared("\"grows\":false", "coherence", VERDICT_WARNING, "new sizes");
@@ -252,6 +293,7 @@ static void shared_gpus_are_judged(void **state)
     cfg.scaling_config.gpus_per_worker = 1;
     cfg.scaling_config.gpu_parts = 5000;
     sharing("null", "binding", VERDICT_OK, "at most 2 workers see the same GPU");
+    expect("compute mode", VERDICT_SKIPPED, "library is not found");
     sharing(PLAIN CARD("0", "8589934592"), "driver of workers", VERDICT_OK, "550");
     sharing(PLAIN CARD("0", "8589934592"), "sharing", VERDICT_OK, "in turns");
     sharing(MPS CARD("3", "8589934592"), "sharing", VERDICT_OK, "MPS");
@@ -277,6 +319,8 @@ int main(void)
         TEST(versions_of_raytrain_are_compared),
         TEST(clocks_of_nodes_are_compared),
         TEST(a_finding_names_the_nodes_that_differ),
+        TEST(what_no_worker_could_try_is_named),
+        TEST(only_the_first_names_are_looked_up),
         TEST(what_a_node_sees_late_is_named),
         TEST(each_worker_has_its_own_gpus),
         TEST(shared_gpus_are_judged),

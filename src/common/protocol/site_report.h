@@ -22,6 +22,9 @@
 
 #define SITE_REPORT "check.json"
 
+/* Each node resolves the names of so many nodes. */
+#define SITE_NAMES_MAX 64
+
 /* The argument of raytrain-worker that chooses this in place of a training function. */
 #define SITE_CHECK_ARGUMENT "--check"
 

@@ -77,6 +77,8 @@ static json_t *tmp_space(const char *path)
                         (json_int_t)(available * unit));
     else if (err.code == RAYTRAIN_ESTOPPED)
         out = json_pack("{s:b}", "silent", 1);
+    else if (err.code == RAYTRAIN_ENOTFOUND)
+        out = json_pack("{s:b}", "not_asked", 1);
     free(text);
     if (!out)
         return json_null();

@@ -10,7 +10,8 @@
 /*
  *   {"host", "node": Slurm's name or the host's, "kernel", "cpus": usable ones,
  *    "memory_available": bytes, "shm": {"size", "free"} or null,
- *    "tmp": {"path", "size", "free"}, {"path", "silent": true} or null,
+ *    "tmp": {"path", "size", "free"}, {"path", "silent": true}, {"path", "not_asked": true}
+ *           without the command stat, or null,
  *    "limits": {"memlock", "nofile", "nproc", "core", "stack"}: soft limits, -1: none,
  *    "pidfd": bool, "gpu_devices": number of /dev/nvidiaN, "rdma_devices": number}
  *

@@ -3,10 +3,16 @@
 
 #include <string.h>
 
+#define TOPIC "batch system"
+
 static void batch_run(struct check_context *context, struct findings *findings)
 {
     const char *wanted = context->opt->launcher;
 
+    if (strcmp(wanted, "auto") != 0 && !context->launcher->examine)
+        finding_add(findings, TOPIC, "configuration", VERDICT_SKIPPED,
+                    "check without --launcher, or with --launcher slurm",
+                    "--launcher %s has none", wanted);
     launcher_examine(strcmp(wanted, "auto") == 0 ? NULL : context->launcher,
                      context->opt->srun_args, findings);
     if (context->unallocated)
@@ -15,4 +21,12 @@ static void batch_run(struct check_context *context, struct findings *findings)
                     "%s", context->unallocated);
 }
 
-const struct check_ops check_batch = {.topic = "batch system", .run = batch_run};
+static void batch_skip(const char *why, const char *how, struct findings *findings)
+{
+    static const char *const names[] = {"configuration", NULL};
+
+    findings_skip(findings, TOPIC, names, how, why);
+}
+
+const struct check_ops check_batch = {
+    .topic = TOPIC, .run = batch_run, .skip = batch_skip};

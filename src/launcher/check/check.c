@@ -21,6 +21,43 @@ const json_t *check_nodes(const struct check_context *context)
     return json_array_size(nodes) > 0 ? nodes : context->own;
 }
 
+const char *check_needs_report(const struct check_context *context, const char **how)
+{
+    if (json_array_size(json_object_get(context->report, "nodes")) > 0)
+        return NULL;
+    *how = "mend what is said of the workers, and check again";
+    if (context->unallocated)
+        return "there is no allocation for workers";
+    if (!context->no_report)
+        return "the workers have ended before they reported it";
+    *how = context->report_how;
+    return context->no_report;
+}
+
+const char *check_needs_nodes(const struct check_context *context, const char **how)
+{
+    const char *why = check_needs_report(context, how);
+
+    if (why || json_array_size(json_object_get(context->report, "nodes")) > 1)
+        return why;
+    *how = "check in an allocation of several nodes, or with --launcher slurm, which "
+           "takes one";
+    return "all workers ran on one node";
+}
+
+static void check_run(const struct check_ops *check, struct check_context *context,
+                      struct findings *findings)
+{
+    const char *why = "the check was stopped", *how = "run the check again";
+
+    if (!context->stopped)
+        why = check->left_out ? check->left_out(context, &how) : NULL;
+    if (why)
+        check->skip(why, how, findings);
+    else
+        check->run(context, findings);
+}
+
 static int json_print(const struct check_context *context,
                       const struct findings *findings, FILE *out)
 {
@@ -54,9 +91,8 @@ int check_site(struct check_context *context, FILE *out, int *exit_status,
 
     context->own = json_array();
     json_array_append_new(context->own, own ? own : json_object());
-    for (size_t i = 0; i < sizeof checks / sizeof *checks && !context->stopped; i++)
-        if (!checks[i]->applies || checks[i]->applies(context))
-            checks[i]->run(context, &findings);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        check_run(checks[i], context, &findings);
     check_storage_leave(context);
     rc = print(context, &findings, out, err);
     *exit_status = 0;

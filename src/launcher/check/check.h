@@ -4,7 +4,7 @@
  * A check is one file of this room, for one topic. Checks run in the order of the table in
  * check.c, and share a context: the workers are started once (worker_check.c), and later
  * checks judge what they have reported (protocol/site_report.h). A check never fails: what
- * it cannot find out is a finding, too. None waits for anything without a limit.
+ * it cannot find out, or try, is a finding, too. None waits for anything without a limit.
  */
 #ifndef RAYTRAIN_CHECK_CHECK_H
 #define RAYTRAIN_CHECK_CHECK_H
@@ -25,16 +25,22 @@ struct check_context {
     char *storage_made;  /* the first directory of its path that did not exist */
     bool storage_silent; /* it does not answer: whatever touches it waits */
     bool stopped;        /* by a signal */
+    size_t n_nodes;      /* that workers could have run on; 0: not known */
+    const char *no_report, *report_how; /* why workers report nothing, and what to do so
+                                           that they do; NULL: they were started */
     json_t *report;      /* of the workers; NULL: there is none */
     json_t *own;         /* node_facts() of this process */
 };
 
 struct check_ops {
     const char *topic;
-    /* Is there anything to check? NULL: always. */
-    bool (*applies)(const struct check_context *context);
+    /* Why it cannot be tried, and in *how what to do so that it can. NULL is returned if
+     * it can; a slot that is NULL: always. */
+    const char *(*left_out)(const struct check_context *context, const char **how);
     /* Add findings of this topic. */
     void (*run)(struct check_context *context, struct findings *findings);
+    /* Instead of run(): the same findings as skipped, for this reason. */
+    void (*skip)(const char *why, const char *how, struct findings *findings);
 };
 
 /*
@@ -44,6 +50,11 @@ struct check_ops {
  */
 int check_site(struct check_context *context, FILE *out, int *exit_status,
                struct error *err);
+
+/* For left_out() of a check that judges what workers have reported of their nodes. */
+const char *check_needs_report(const struct check_context *context, const char **how);
+/* If they all ran on one node, for what is between nodes; NULL if not. */
+const char *check_needs_nodes(const struct check_context *context, const char **how);
 
 /* Remove the directories that storage_made is the first of. */
 void check_storage_leave(struct check_context *context);

@@ -34,7 +34,11 @@ static void driver_ask(struct findings *findings)
     if (command_output(argv, LIMIT_S, &text, &err) == 0)
         finding_add(findings, TOPIC, "driver", VERDICT_OK, NULL, "%.*s",
                     (int)strcspn(text, "\n"), text);
-    else if (err.code != RAYTRAIN_ENOTFOUND)
+    else if (err.code == RAYTRAIN_ENOTFOUND)
+        finding_add(findings, TOPIC, "driver", VERDICT_SKIPPED,
+                    "install nvidia-smi, or put it into PATH",
+                    "there is no nvidia-smi here");
+    else
         finding_add(findings, TOPIC, "driver", VERDICT_WRONG,
                     "the driver does not answer: load it again, or drain the node",
                     "%s", err.text);
@@ -211,6 +215,39 @@ static void sharing_tell(const json_t *ranks, struct findings *findings)
                           "workers do not run at the same time");
 }
 
+/* Has the driver answered any of them? */
+static bool cards_known(const json_t *ranks)
+{
+    for (size_t i = 0; i < json_array_size(ranks); i++)
+        if (!json_is_null(gpus_of(json_array_get(ranks, i))))
+            return true;
+    return false;
+}
+
+static const char *const binding_names[] = {"binding", NULL};
+static const char *const driver_names[] = {"driver of workers", "compute mode",
+                                           "memory", NULL};
+
+/* No worker had a GPU. */
+static void gpu_skip(int asked, const struct check_context *context,
+                     struct findings *findings)
+{
+    const char *how = "check with --gpu, on nodes with GPUs";
+    const char *why = "workers were started without GPUs";
+
+    if (asked > 0)
+        why = check_needs_report(context, &how);
+    findings_skip(findings, TOPIC, binding_names, how, why ? why : "");
+    findings_skip(findings, TOPIC, driver_names, how, why ? why : "");
+}
+
+static void gpu_all_skip(const char *why, const char *how, struct findings *findings)
+{
+    node_skip_all(TOPIC, &devices, 1, why, how, findings);
+    findings_skip(findings, TOPIC, binding_names, how, why);
+    findings_skip(findings, TOPIC, driver_names, how, why);
+}
+
 static void gpu_run(struct check_context *context, struct findings *findings)
 {
     const json_t *nodes = check_nodes(context);
@@ -221,13 +258,22 @@ static void gpu_run(struct check_context *context, struct findings *findings)
     node_judge(nodes, TOPIC, &devices, findings);
     if (fact_number(json_array_get(context->own, 0), "gpu_devices", 0) > 0)
         driver_ask(findings);
-    if (asked <= 0 || json_array_size(ranks) == 0)
+    if (asked <= 0 || json_array_size(ranks) == 0) {
+        gpu_skip(asked, context, findings);
         return;
+    }
     binding_judge(ranks, asked, sharing, findings);
     driver_judge(ranks, findings);
+    if (!cards_known(ranks)) {
+        findings_skip(findings, TOPIC, driver_names,
+                      "install the driver's library (libnvidia-ml.so.1) on these nodes",
+                      "the driver's library is not found");
+        return;
+    }
     if (cards_judge(ranks, mode_judge, sharing, findings) && sharing > 1)
         sharing_tell(ranks, findings);
     cards_judge(ranks, free_judge, sharing, findings);
 }
 
-const struct check_ops check_gpu = {.topic = TOPIC, .run = gpu_run};
+const struct check_ops check_gpu = {
+    .topic = TOPIC, .run = gpu_run, .skip = gpu_all_skip};

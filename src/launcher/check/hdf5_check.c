@@ -46,9 +46,17 @@ static const struct node_rule_row rules[] = {
      "datasets that are compressed cannot be read: build HDF5 with zlib"},
 };
 
-static bool hdf5_applies(const struct check_context *context)
+static void file_skip(const char *why, const char *how, struct findings *findings)
 {
-    return json_array_size(json_object_get(context->report, "nodes")) > 0;
+    static const char *const names[] = {"file", NULL};
+
+    findings_skip(findings, TOPIC, names, how, why);
+}
+
+static void hdf5_skip(const char *why, const char *how, struct findings *findings)
+{
+    node_skip_all(TOPIC, rules, sizeof rules / sizeof *rules, why, how, findings);
+    file_skip(why, how, findings);
 }
 
 static void hdf5_run(struct check_context *context, struct findings *findings)
@@ -56,8 +64,7 @@ static void hdf5_run(struct check_context *context, struct findings *findings)
     const json_t *tried = json_object_get(context->report, "hdf5_file");
     const json_t *nodes = check_nodes(context);
 
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        node_judge(nodes, TOPIC, &rules[i], findings);
+    node_judge_all(nodes, TOPIC, rules, sizeof rules / sizeof *rules, findings);
     if (json_is_string(tried))
         finding_add(findings, TOPIC, "file", VERDICT_WRONG,
                     "see whether the storage is full, and what is wrong with it below",
@@ -65,7 +72,10 @@ static void hdf5_run(struct check_context *context, struct findings *findings)
     else if (tried)
         finding_add(findings, TOPIC, "file", VERDICT_OK, NULL,
                     "written and read back in the directory of runs");
+    else
+        file_skip("the workers have ended before they wrote one",
+                  "mend what is said of the workers, and check again", findings);
 }
 
 const struct check_ops check_hdf5 = {
-    .topic = TOPIC, .applies = hdf5_applies, .run = hdf5_run};
+    .topic = TOPIC, .left_out = check_needs_report, .run = hdf5_run, .skip = hdf5_skip};

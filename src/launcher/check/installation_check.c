@@ -64,8 +64,10 @@ static void python_judge(struct findings *findings)
         finding_add(findings, TOPIC, "Python", VERDICT_OK, NULL, "%s, module in %s",
                     text, path);
     else if (err.code == RAYTRAIN_ENOTFOUND)
-        finding_add(findings, TOPIC, "Python", VERDICT_OK, NULL,
-                    "there is no python3, which only functions in Python need");
+        finding_add(
+            findings, TOPIC, "Python", VERDICT_SKIPPED,
+            "install python3, 3.9 or newer, if training functions are in Python",
+            "there is no python3");
     else
         finding_add(
             findings, TOPIC, "Python", VERDICT_WARNING,
@@ -82,13 +84,35 @@ static void installation_run(struct check_context *context, struct findings *fin
     python_judge(findings);
 }
 
-const struct check_ops check_installation = {.topic = TOPIC, .run = installation_run};
+static void installation_skip(const char *why, const char *how,
+                              struct findings *findings)
+{
+    static const char *const names[] = {"raytrain-worker", "Python", NULL};
+
+    findings_skip(findings, TOPIC, names, how, why);
+}
+
+const struct check_ops check_installation = {
+    .topic = TOPIC, .run = installation_run, .skip = installation_skip};
 
 /* ---- Libraries that a worker has looked for ---- */
 
-static bool library_applies(const struct check_context *context)
+static const char *library_left_out(const struct check_context *context,
+                                    const char **how)
 {
-    return json_is_object(json_object_get(context->report, "trees"));
+    const char *why = check_needs_report(context, how);
+
+    if (why || json_is_object(json_object_get(context->report, "trees")))
+        return why;
+    *how = "mend what is said of the workers, and check again";
+    return "the workers have ended before they looked for it";
+}
+
+static void library_skip(const char *why, const char *how, struct findings *findings)
+{
+    static const char *const names[] = {"xgboost", "lightgbm", NULL};
+
+    findings_skip(findings, TOPIC, names, how, why);
 }
 
 static void library_run(struct check_context *context, struct findings *findings)
@@ -102,10 +126,14 @@ static void library_run(struct check_context *context, struct findings *findings
             finding_add(findings, TOPIC, name, VERDICT_OK, NULL, "%s",
                         json_string_value(version));
         else
-            finding_add(findings, TOPIC, name, VERDICT_OK, NULL,
+            finding_add(findings, TOPIC, name, VERDICT_SKIPPED,
+                        "install it if it is to be used; raytrain-trees(7) says where "
+                        "it is looked for",
                         "not found; only --trainer %s needs it", name);
     }
 }
 
-const struct check_ops check_libraries = {
-    .topic = TOPIC, .applies = library_applies, .run = library_run};
+const struct check_ops check_libraries = {.topic = TOPIC,
+                                          .left_out = library_left_out,
+                                          .run = library_run,
+                                          .skip = library_skip};

@@ -59,9 +59,8 @@ static enum verdict psec_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     const json_t *pmix = json_object_get(node, "pmix");
     const char *modes = fact_text(pmix, "security");
 
-    if (!*modes)
-        return VERDICT_OK;
-    snprintf(text, JUDGED_TEXT_MAX, "the server offers %s", modes);
+    snprintf(text, JUDGED_TEXT_MAX, *modes ? "the server offers %s" : "not known%s",
+             modes);
     return VERDICT_OK;
 }
 
@@ -96,6 +95,21 @@ static void same_everywhere(const json_t *nodes, struct findings *findings)
     }
 }
 
+static const char *const link_names[] = {"between workers", "between nodes", NULL};
+
+/* Nothing was measured. */
+static void link_skip(size_t n_ranks, struct findings *findings)
+{
+    if (n_ranks == 1)
+        findings_skip(findings, TOPIC, link_names,
+                      "check with --workers 2, where there is room for two",
+                      "there was one worker");
+    else
+        findings_skip(findings, TOPIC, link_names,
+                      "mend what is said of the workers, and check again",
+                      "the workers have ended before they measured it");
+}
+
 /* Between nodes: as slow as over Ethernet of 1 Gbit/s or slower, and a round trip of more
  * than a millisecond, are not what trainings on several nodes want. */
 static void link_judge(const json_t *report, struct findings *findings)
@@ -107,8 +121,10 @@ static void link_judge(const json_t *report, struct findings *findings)
     double latency = fact_number(link, "latency_s", 0);
     bool far, slow;
 
-    if (!link)
+    if (!link) {
+        link_skip(json_array_size(ranks), findings);
         return;
+    }
     to = fact_text(json_array_get(ranks, (size_t)json_integer_value(
                                              json_object_get(link, "rank"))),
                    "node");
@@ -123,22 +139,27 @@ static void link_judge(const json_t *report, struct findings *findings)
               "enough, and whether other processes use the cores",
         "%s%s%s: %.0f MB/s, %.1f us", from, far ? " and " : ", 2 workers",
         far ? to : "", bytes / 1e6, latency * 1e6);
+    if (!far)
+        finding_add(findings, TOPIC, "between nodes", VERDICT_SKIPPED,
+                    "check in an allocation of several nodes, or with --launcher "
+                    "slurm, which takes one",
+                    "all workers ran on one node");
 }
 
-static bool mpi_applies(const struct check_context *context)
+static void mpi_skip(const char *why, const char *how, struct findings *findings)
 {
-    return json_array_size(json_object_get(context->report, "nodes")) > 0;
+    node_skip_all(TOPIC, rules, sizeof rules / sizeof *rules, why, how, findings);
+    findings_skip(findings, TOPIC, link_names, how, why);
 }
 
 static void mpi_run(struct check_context *context, struct findings *findings)
 {
     const json_t *nodes = check_nodes(context);
 
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        node_judge(nodes, TOPIC, &rules[i], findings);
+    node_judge_all(nodes, TOPIC, rules, sizeof rules / sizeof *rules, findings);
     same_everywhere(nodes, findings);
     link_judge(context->report, findings);
 }
 
 const struct check_ops check_mpi = {
-    .topic = TOPIC, .applies = mpi_applies, .run = mpi_run};
+    .topic = TOPIC, .left_out = check_needs_report, .run = mpi_run, .skip = mpi_skip};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check/node_judge.h"
+#include "protocol/site_report.h"
 #include "util/size.h"
 
 #define TOPIC "nodes"
@@ -91,6 +92,10 @@ static enum verdict tmp_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     if (json_is_true(json_object_get(tmp, "silent"))) {
         snprintf(text, JUDGED_TEXT_MAX, "%s does not answer", fact_text(tmp, "path"));
         return VERDICT_WRONG;
+    }
+    if (json_is_true(json_object_get(tmp, "not_asked"))) {
+        snprintf(text, JUDGED_TEXT_MAX, "the command stat is not in PATH");
+        return VERDICT_SKIPPED;
     }
     if (bytes < 0) {
         snprintf(text, JUDGED_TEXT_MAX, "the directory of TMPDIR, or /tmp, is missing");
@@ -227,15 +232,41 @@ static const struct node_rule_row between[] = {
      "add the nodes to the name server, or to /etc/hosts on all nodes"},
 };
 
+/* Nodes of the allocation without a worker, and names that no one has looked up. */
+static void untried_name(const struct check_context *context, size_t n,
+                         struct findings *findings)
+{
+    if (context->report && context->n_nodes > n)
+        finding_add(findings, TOPIC, "other nodes", VERDICT_SKIPPED,
+                    "check with as many workers as there are nodes, with --workers",
+                    "no worker ran on %zu of %zu nodes", context->n_nodes - n,
+                    context->n_nodes);
+    if (context->report && n > SITE_NAMES_MAX)
+        finding_add(findings, TOPIC, "other host names", VERDICT_SKIPPED,
+                    "check on fewer nodes at a time",
+                    "those of the first %d nodes have been looked up", SITE_NAMES_MAX);
+}
+
 static void node_run(struct check_context *context, struct findings *findings)
 {
     const json_t *nodes = check_nodes(context);
+    const char *how, *why = check_needs_nodes(context, &how);
 
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        node_judge(nodes, TOPIC, &rules[i], findings);
-    for (size_t i = 0; i < sizeof between / sizeof *between; i++)
-        if (json_array_size(nodes) > 1)
-            node_judge(nodes, TOPIC, &between[i], findings);
+    node_judge_all(nodes, TOPIC, rules, sizeof rules / sizeof *rules, findings);
+    if (why)
+        node_skip_all(TOPIC, between, sizeof between / sizeof *between, why, how,
+                      findings);
+    else
+        node_judge_all(nodes, TOPIC, between, sizeof between / sizeof *between,
+                       findings);
+    untried_name(context, json_array_size(nodes), findings);
 }
 
-const struct check_ops check_node = {.topic = TOPIC, .run = node_run};
+static void node_skip(const char *why, const char *how, struct findings *findings)
+{
+    node_skip_all(TOPIC, rules, sizeof rules / sizeof *rules, why, how, findings);
+    node_skip_all(TOPIC, between, sizeof between / sizeof *between, why, how, findings);
+}
+
+const struct check_ops check_node = {
+    .topic = TOPIC, .run = node_run, .skip = node_skip};

@@ -1,5 +1,6 @@
 #include "check/node_judge.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,24 @@ static char *nodes_with(const json_t *nodes, struct outcome *outcomes, size_t fi
     return list;
 }
 
+static void outcome_find(const struct node_rule_row *row, const json_t *node,
+                         struct outcome *outcome)
+{
+    outcome->verdict = row->rule(node, outcome->text);
+    if (*outcome->text)
+        return;
+    outcome->verdict = VERDICT_SKIPPED;
+    snprintf(outcome->text, sizeof outcome->text, "no worker has reported it");
+}
+
+static const char *remedy_of(const struct node_rule_row *row,
+                             const struct outcome *outcome)
+{
+    return outcome->verdict == VERDICT_SKIPPED
+               ? "mend what is wrong or missing, and check again"
+               : row->remedy;
+}
+
 void node_judge(const json_t *nodes, const char *topic, const struct node_rule_row *row,
                 struct findings *findings)
 {
@@ -56,22 +75,38 @@ void node_judge(const json_t *nodes, const char *topic, const struct node_rule_r
     struct outcome *outcomes = calloc(n + 1, sizeof *outcomes);
 
     for (size_t i = 0; outcomes && i < n; i++)
-        outcomes[i].verdict = row->rule(json_array_get(nodes, i), outcomes[i].text);
+        outcome_find(row, json_array_get(nodes, i), &outcomes[i]);
     for (size_t i = 0; outcomes && i < n; i++) {
         char *list;
 
-        if (outcomes[i].reported || !*outcomes[i].text)
+        if (outcomes[i].reported)
             continue;
         list = nodes_with(nodes, outcomes, i, &n_with);
         if (n_with == n)
-            finding_add(findings, topic, row->name, outcomes[i].verdict, row->remedy,
-                        "%s", outcomes[i].text);
+            finding_add(findings, topic, row->name, outcomes[i].verdict,
+                        remedy_of(row, &outcomes[i]), "%s", outcomes[i].text);
         else
-            finding_add(findings, topic, row->name, outcomes[i].verdict, row->remedy,
-                        "%s: %s", list ? list : "some nodes", outcomes[i].text);
+            finding_add(findings, topic, row->name, outcomes[i].verdict,
+                        remedy_of(row, &outcomes[i]), "%s: %s",
+                        list ? list : "some nodes", outcomes[i].text);
         free(list);
     }
     if (!outcomes)
         findings->incomplete = true;
     free(outcomes);
+}
+
+void node_judge_all(const json_t *nodes, const char *topic,
+                    const struct node_rule_row *rows, size_t n,
+                    struct findings *findings)
+{
+    for (size_t i = 0; i < n; i++)
+        node_judge(nodes, topic, &rows[i], findings);
+}
+
+void node_skip_all(const char *topic, const struct node_rule_row *rows, size_t n,
+                   const char *why, const char *how, struct findings *findings)
+{
+    for (size_t i = 0; i < n; i++)
+        finding_add(findings, topic, rows[i].name, VERDICT_SKIPPED, how, "%s", why);
 }

@@ -16,9 +16,17 @@ struct node_rule_row {
 };
 
 /* Add the findings of one rule: one for each different outcome, with the nodes that have
- * it if not all have the same. Nothing if the rule leaves text empty. */
+ * it if not all have the same. If the rule leaves text empty, nothing is known of the node:
+ * that is skipped. */
 void node_judge(const json_t *nodes, const char *topic, const struct node_rule_row *row,
                 struct findings *findings);
+
+/* All rules of a table as skipped, and each rule of one as node_judge() has it. */
+void node_skip_all(const char *topic, const struct node_rule_row *rows, size_t n,
+                   const char *why, const char *how, struct findings *findings);
+void node_judge_all(const json_t *nodes, const char *topic,
+                    const struct node_rule_row *rows, size_t n,
+                    struct findings *findings);
 
 /* Of a member, or a default if it is missing: text, a number. */
 const char *fact_text(const json_t *object, const char *key);

@@ -34,4 +34,12 @@ static void site_file_run(struct check_context *context, struct findings *findin
     prologue_judge(opt->site.prologue, findings);
 }
 
-const struct check_ops check_site_file = {.topic = TOPIC, .run = site_file_run};
+static void site_file_skip(const char *why, const char *how, struct findings *findings)
+{
+    static const char *const names[] = {"contents", NULL};
+
+    findings_skip(findings, TOPIC, names, how, why);
+}
+
+const struct check_ops check_site_file = {
+    .topic = TOPIC, .run = site_file_run, .skip = site_file_skip};

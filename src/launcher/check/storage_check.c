@@ -87,7 +87,7 @@ static enum verdict space_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
                : VERDICT_OK;
 }
 
-/* A step that must work; *text is "" if it was not tried. */
+/* A step that must work. */
 static enum verdict step_rule(const json_t *facts, const char *step, const char *works,
                               char text[JUDGED_TEXT_MAX])
 {
@@ -95,9 +95,21 @@ static enum verdict step_rule(const json_t *facts, const char *step, const char 
 
     if (json_is_true(outcome))
         snprintf(text, JUDGED_TEXT_MAX, "%s", works);
-    else if (outcome)
-        snprintf(text, JUDGED_TEXT_MAX, "%s", json_string_value(outcome));
-    return !outcome || json_is_true(outcome) ? VERDICT_OK : VERDICT_WRONG;
+    else
+        snprintf(text, JUDGED_TEXT_MAX, "%s",
+                 outcome ? json_string_value(outcome) : "a step before it has failed");
+    if (!outcome)
+        return VERDICT_SKIPPED;
+    return json_is_true(outcome) ? VERDICT_OK : VERDICT_WRONG;
+}
+
+/* One without which a run works. */
+static enum verdict optional_rule(const json_t *facts, const char *step,
+                                  const char *works, char text[JUDGED_TEXT_MAX])
+{
+    enum verdict verdict = step_rule(facts, step, works, text);
+
+    return verdict == VERDICT_WRONG ? VERDICT_WARNING : verdict;
 }
 
 static enum verdict create_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
@@ -132,19 +144,14 @@ static enum verdict rename_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
     return step_rule(facts, "rename", "a file can be renamed", text);
 }
 
-/* A run works without. */
 static enum verdict fcntl_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
 {
-    return step_rule(facts, "fcntl", "fcntl locks work", text) == VERDICT_OK
-               ? VERDICT_OK
-               : VERDICT_WARNING;
+    return optional_rule(facts, "fcntl", "fcntl locks work", text);
 }
 
 static enum verdict flock_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
 {
-    return step_rule(facts, "flock", "flock works", text) == VERDICT_OK
-               ? VERDICT_OK
-               : VERDICT_WARNING;
+    return optional_rule(facts, "flock", "flock works", text);
 }
 
 static const char remedy_write[] =
@@ -186,12 +193,28 @@ static json_t *facts_find(const void *path)
     return storage_facts(path, WRITTEN);
 }
 
+static void storage_skip(const char *why, const char *how, struct findings *findings)
+{
+    node_skip_all(TOPIC, rules, sizeof rules / sizeof *rules, why, how, findings);
+}
+
+static void storage_all_skip(const char *why, const char *how,
+                             struct findings *findings)
+{
+    static const char *const names[] = {"directory", NULL};
+
+    findings_skip(findings, TOPIC, names, how, why);
+    storage_skip(why, how, findings);
+}
+
+static const char remedy_silent[] =
+    "see whether the server of this file system runs and is reached from here";
+
 static void silence_report(const char *path, double limit_s, struct findings *findings)
 {
-    finding_add(
-        findings, TOPIC, "directory", VERDICT_WRONG,
-        "see whether the server of this file system runs and is reached from here",
-        "%s has not answered for %.0f s", path, limit_s);
+    finding_add(findings, TOPIC, "directory", VERDICT_WRONG, remedy_silent,
+                "%s has not answered for %.0f s", path, limit_s);
+    storage_skip("the storage does not answer", remedy_silent, findings);
 }
 
 static void storage_run(struct check_context *context, struct findings *findings)
@@ -209,6 +232,7 @@ static void storage_run(struct check_context *context, struct findings *findings
     if (directory_enter(context, &err) < 0) {
         finding_add(findings, TOPIC, "directory", VERDICT_WRONG, remedy_write, "%s",
                     err.text);
+        storage_skip("there is no such directory", remedy_write, findings);
         return;
     }
     facts = bounded_call(facts_find, path, TRIAL_MAX_S);
@@ -224,12 +248,12 @@ static void storage_run(struct check_context *context, struct findings *findings
     context->storage_works = is_true(facts, "create") && is_true(facts, "write") &&
                              is_true(facts, "sync") && is_true(facts, "rename");
     json_array_append_new(list, facts);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        node_judge(list, TOPIC, &rules[i], findings);
+    node_judge_all(list, TOPIC, rules, sizeof rules / sizeof *rules, findings);
     json_decref(list);
 }
 
-const struct check_ops check_storage = {.topic = TOPIC, .run = storage_run};
+const struct check_ops check_storage = {
+    .topic = TOPIC, .run = storage_run, .skip = storage_all_skip};
 
 /* ---- By nodes ---- */
 
@@ -246,6 +270,9 @@ static enum verdict cached_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     const json_t *shared = json_object_get(node, "shared");
     size_t used = 0;
 
+    if (!shared)
+        return VERDICT_OK;
+
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
         if (json_is_false(json_object_get(shared, seen[i].key)))
             used += (size_t)snprintf(
@@ -260,6 +287,8 @@ static enum verdict page_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
 {
     const json_t *kept = json_object_get(json_object_get(node, "shared"), "same_page");
 
+    if (!kept)
+        return VERDICT_OK;
     snprintf(text, JUDGED_TEXT_MAX, "%s",
              json_is_false(kept)
                  ? "two nodes that write to one page of a file lose data"
@@ -320,6 +349,10 @@ static const struct node_rule_row shared_rules[] = {
      "raytrain lets one node write each page; files of your own are not to be written "
      "by "
      "several nodes"},
+};
+
+/* Of nodes other than the first, which holds the lock. */
+static const struct node_rule_row lock_rules[] = {
     {"fcntl of nodes", shared_fcntl_rule,
      "mount it with locks that all nodes share; without, raytrain watches for a minute "
      "whether another run uses a directory"},
@@ -327,16 +360,27 @@ static const struct node_rule_row shared_rules[] = {
      "mount it with flock for all nodes (Lustre: -o flock), if other programs need it"},
 };
 
-static bool shared_applies(const struct check_context *context)
-{
-    return json_array_size(json_object_get(context->report, "nodes")) > 1;
-}
-
 static void shared_run(struct check_context *context, struct findings *findings)
 {
-    for (size_t i = 0; i < sizeof shared_rules / sizeof *shared_rules; i++)
-        node_judge(check_nodes(context), TOPIC, &shared_rules[i], findings);
+    json_t *others = json_copy((json_t *)check_nodes(context));
+
+    json_array_remove(others, 0);
+    node_judge_all(check_nodes(context), TOPIC, shared_rules,
+                   sizeof shared_rules / sizeof *shared_rules, findings);
+    node_judge_all(others, TOPIC, lock_rules, sizeof lock_rules / sizeof *lock_rules,
+                   findings);
+    json_decref(others);
 }
 
-const struct check_ops check_shared_storage = {
-    .topic = TOPIC, .applies = shared_applies, .run = shared_run};
+static void shared_skip(const char *why, const char *how, struct findings *findings)
+{
+    node_skip_all(TOPIC, shared_rules, sizeof shared_rules / sizeof *shared_rules, why,
+                  how, findings);
+    node_skip_all(TOPIC, lock_rules, sizeof lock_rules / sizeof *lock_rules, why, how,
+                  findings);
+}
+
+const struct check_ops check_shared_storage = {.topic = TOPIC,
+                                               .left_out = check_needs_nodes,
+                                               .run = shared_run,
+                                               .skip = shared_skip};

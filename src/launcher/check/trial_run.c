@@ -83,8 +83,7 @@ static bool has_room(const struct scaling_config *scaling, int workers,
 }
 
 /* More workers than one show more, if there is room: a machine may have one GPU. */
-int trial_run_workers(const struct check_context *context, int *workers,
-                      struct error *err)
+int trial_run_workers(struct check_context *context, int *workers, struct error *err)
 {
     const struct scaling_config *scaling = &context->cfg->scaling_config;
     struct resources have = {0};
@@ -92,6 +91,7 @@ int trial_run_workers(const struct check_context *context, int *workers,
 
     if (context->launcher->resources(scaling, &have, err) < 0)
         return -1;
+    context->n_nodes = have.n_nodes;
     several = have.n_nodes > 2 ? (int)have.n_nodes : 2;
     *workers = scaling->num_workers;
     if (*workers < 2 && has_room(scaling, several, &have))

@@ -65,6 +65,25 @@ static void success_report(const struct trial_run *trial, struct findings *findi
                     "1 MiB saved in %.0f ms", saved * 1e3);
 }
 
+static const char *const after_start[] = {"sum of all", "checkpoint", NULL};
+
+/* They are not started, or fail before they report. */
+static void report_missing(struct check_context *context, const char *why,
+                           const char *how)
+{
+    context->no_report = why;
+    context->report_how = how;
+}
+
+static void failure_skip(const json_t *report, struct findings *findings)
+{
+    /* What comes after the sum: a failure there leaves only this untried. */
+    bool summed = json_is_true(json_object_get(report, "allreduce"));
+
+    findings_skip(findings, TOPIC, after_start + summed, remedy_start,
+                  "the workers have failed before");
+}
+
 /* A directory of this machine alone, if the storage of runs does not work. */
 static char *substitute(const struct check_context *context, struct error *err)
 {
@@ -73,7 +92,7 @@ static char *substitute(const struct check_context *context, struct error *err)
 
     if (context->launcher->allocate) {
         error_set(err, RAYTRAIN_ESTORAGE,
-                  "not tried: the storage, which workers share, does not work");
+                  "the storage, which workers share, does not work");
         return NULL;
     }
     if (asprintf(&path, "%s/raytrain-check-XXXXXX", tmp && *tmp ? tmp : "/tmp") < 0)
@@ -90,6 +109,8 @@ static void trial_report(struct check_context *context, struct trial_run *trial,
 {
     context->report = json_incref(trial->report);
     context->stopped = trial->outcome.status == RUN_STOPPED;
+    if (trial->outcome.status != RUN_FINISHED)
+        failure_skip(trial->report, findings);
     if (trial->outcome.status == RUN_FINISHED)
         success_report(trial, findings);
     else if (context->stopped)
@@ -100,10 +121,12 @@ static void trial_report(struct check_context *context, struct trial_run *trial,
 }
 
 /* The site may not want workers here. */
-static bool login_refuses(const struct check_context *context,
-                          struct findings *findings)
+static bool login_refuses(struct check_context *context, struct findings *findings)
 {
     struct scaling_config scaling = context->cfg->scaling_config;
+    static const char why[] = "the site does not want workers here";
+    static const char how[] = "check in an allocation, or with --launcher slurm, which "
+                              "takes one";
     char host[256] = "";
     struct error err;
 
@@ -113,8 +136,9 @@ static bool login_refuses(const struct check_context *context,
     if (context->launcher->allocate ||
         site_config_admit(&context->opt->site, host, &scaling, &err) == 0)
         return false;
-    finding_add(findings, TOPIC, "start", VERDICT_OK, NULL, "not tried here: %s",
-                err.text);
+    finding_add(findings, TOPIC, "start", VERDICT_SKIPPED, how, "%s", err.text);
+    findings_skip(findings, TOPIC, after_start, how, why);
+    report_missing(context, why, how);
     return true;
 }
 
@@ -129,12 +153,22 @@ static void workers_try(struct check_context *context, const char *storage,
         return;
     if (launcher_check(context->launcher, context->opt->srun_args, &err) < 0 ||
         trial_run_workers(context, &workers, &err) < 0 ||
-        trial_run(context, storage, workers, &trial, &err) < 0)
+        trial_run(context, storage, workers, &trial, &err) < 0) {
         finding_add(findings, TOPIC, "start", VERDICT_WRONG, remedy_start, "%s",
                     err.text);
-    else
+        failure_skip(NULL, findings);
+    } else {
         trial_report(context, &trial, findings);
+    }
     trial_run_clear(&trial);
+}
+
+static void workers_skip(const char *why, const char *how, struct findings *findings)
+{
+    static const char *const start[] = {"start", NULL};
+
+    findings_skip(findings, TOPIC, start, how, why);
+    findings_skip(findings, TOPIC, after_start, how, why);
 }
 
 static void workers_run(struct check_context *context, struct findings *findings)
@@ -149,15 +183,19 @@ static void workers_run(struct check_context *context, struct findings *findings
         rmdir(storage);
         free(storage);
     } else {
-        finding_add(findings, TOPIC, "start", VERDICT_WARNING, remedy_start, "%s",
-                    err.text);
+        workers_skip(err.text, remedy_start, findings);
+        report_missing(context, "the workers were not started", remedy_start);
     }
 }
 
-static bool workers_apply(const struct check_context *context)
+static const char *workers_left_out(const struct check_context *context,
+                                    const char **how)
 {
-    return !context->unallocated;
+    *how = "mend what is said of the allocation above";
+    return context->unallocated ? "there is no allocation for workers" : NULL;
 }
 
-const struct check_ops check_workers = {
-    .topic = TOPIC, .applies = workers_apply, .run = workers_run};
+const struct check_ops check_workers = {.topic = TOPIC,
+                                        .left_out = workers_left_out,
+                                        .run = workers_run,
+                                        .skip = workers_skip};

@@ -10,7 +10,7 @@
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[] = {"ok", "warning", "wrong"};
+    static const char *const names[] = {"ok", "skipped", "warning", "wrong"};
 
     return names[verdict];
 }
@@ -82,31 +82,68 @@ void finding_add(struct findings *f, const char *topic, const char *name,
     finding_clear(&one);
 }
 
+void findings_skip(struct findings *f, const char *topic, const char *const *names,
+                   const char *how, const char *why)
+{
+    for (; *names; names++)
+        finding_add(f, topic, *names, VERDICT_SKIPPED, how, "%s", why);
+}
+
 enum verdict findings_worst(const struct findings *f)
 {
     enum verdict worst = f->incomplete ? VERDICT_WRONG : VERDICT_OK;
 
     for (size_t i = 0; i < f->n; i++)
-        if (f->list[i].verdict > worst)
+        if (f->list[i].verdict > worst && f->list[i].verdict != VERDICT_SKIPPED)
             worst = f->list[i].verdict;
     return worst;
+}
+
+static bool text_equal(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* How many findings from this one on were skipped for the same reason; at least 1. */
+static size_t alike_count(const struct findings *f, size_t first)
+{
+    const struct finding *one = &f->list[first];
+    size_t n = 1;
+
+    while (one->verdict == VERDICT_SKIPPED && first + n < f->n &&
+           one[n].verdict == VERDICT_SKIPPED && text_equal(one->topic, one[n].topic) &&
+           text_equal(one->detail, one[n].detail) &&
+           text_equal(one->remedy, one[n].remedy))
+        n++;
+    return n;
+}
+
+static void alike_print(const struct finding *list, size_t n, FILE *out)
+{
+    fprintf(out, "  %-8s ", verdict_name(list->verdict));
+    if (n == 1)
+        fprintf(out, "%-*s %s\n", NAME_WIDTH, list->name, list->detail);
+    for (size_t i = 0; n > 1 && i < n; i++)
+        fprintf(out, "%s%s", list[i].name, i + 1 < n ? ", " : ": ");
+    if (n > 1)
+        fprintf(out, "%s\n", list->detail);
+    if (list->remedy)
+        fprintf(out, "           -> %s\n", list->remedy);
 }
 
 int findings_print(const struct findings *f, bool quiet, FILE *out)
 {
     const char *topic = "";
 
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0, n; i < f->n; i += n) {
         const struct finding *one = &f->list[i];
 
-        if (quiet && one->verdict == VERDICT_OK)
+        n = alike_count(f, i);
+        if (quiet && one->verdict < VERDICT_WARNING)
             continue;
         if (strcmp(topic, one->topic) != 0)
             fprintf(out, "%s\n", topic = one->topic);
-        fprintf(out, "  %-8s %-*s %s\n", verdict_name(one->verdict), NAME_WIDTH,
-                one->name, one->detail);
-        if (one->remedy)
-            fprintf(out, "           -> %s\n", one->remedy);
+        alike_print(one, n, out);
     }
     return fflush(out) == 0 && !ferror(out) ? 0 : -1;
 }

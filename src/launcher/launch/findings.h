@@ -9,14 +9,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum verdict { VERDICT_OK, VERDICT_WARNING, VERDICT_WRONG };
+/* Skipped: it could not be tried. */
+enum verdict { VERDICT_OK, VERDICT_SKIPPED, VERDICT_WARNING, VERDICT_WRONG };
 
-/* "ok", "warning", "wrong" */
+/* "ok", "skipped", "warning", "wrong" */
 const char *verdict_name(enum verdict verdict);
 
 struct finding {
     char *topic, *name, *detail;
-    char *remedy; /* NULL: there is nothing to mend */
+    char *remedy; /* how to mend it, or to try what was skipped; NULL: nothing to do */
     enum verdict verdict;
 };
 
@@ -32,11 +33,17 @@ void finding_add(struct findings *f, const char *topic, const char *name,
                  enum verdict verdict, const char *remedy, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
 
-/* The worst verdict of all. */
+/* What could not be tried, each with the same reason, and how to try it. NULL ends the
+ * names. */
+void findings_skip(struct findings *f, const char *topic, const char *const *names,
+                   const char *how, const char *why);
+
+/* The worst verdict of all; what was skipped does not count. */
 enum verdict findings_worst(const struct findings *f);
 
-/* A topic a paragraph, a finding a line, its remedy on the next one. quiet: only what is
- * not ok. -1 if out cannot be written. */
+/* A topic a paragraph, a finding a line, its remedy on the next one; what was skipped for
+ * the same reason is one line. quiet: only warnings and what is wrong. -1 if out cannot
+ * be written. */
 int findings_print(const struct findings *f, bool quiet, FILE *out);
 /* A list of {"topic", "name", "verdict", "detail", "remedy": text or null}. New; NULL
  * without memory. */

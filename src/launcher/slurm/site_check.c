@@ -141,8 +141,12 @@ void slurm_site_judge_config(const char *text, struct findings *findings)
         const char *meaning = "";
         enum verdict verdict;
 
-        if (!value_find(text, settings[i].key, value))
+        if (!value_find(text, settings[i].key, value)) {
+            finding_add(findings, TOPIC, settings[i].key, VERDICT_SKIPPED,
+                        "look for it with: scontrol show config",
+                        "this release of Slurm does not name it");
             continue;
+        }
         verdict = settings[i].judge(value, &meaning);
         finding_add(findings, TOPIC, settings[i].key, verdict, settings[i].remedy,
                     "%s%s", strcmp(value, "(null)") == 0 ? "none" : value, meaning);
@@ -312,6 +316,18 @@ static void answer_judge(char *const *argv,
     free(text);
 }
 
+/* What the controller is asked for, if it does not answer. */
+static void answers_skip(struct findings *findings)
+{
+    static const char *const names[] = {"GraceTime", "nodes", NULL};
+    static const char why[] = "the controller does not answer";
+    static const char how[] = "check again when: scontrol ping finds it";
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        finding_add(findings, TOPIC, settings[i].key, VERDICT_SKIPPED, how, why);
+    findings_skip(findings, TOPIC, names, how, why);
+}
+
 void slurm_site_check(const char *srun_args, struct findings *findings)
 {
     char *config[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
@@ -323,9 +339,10 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
     struct error err;
 
     if (!slurm_tool_exists("scontrol") || !slurm_tool_exists("srun")) {
-        finding_add(
-            findings, TOPIC, "commands", VERDICT_OK, NULL,
-            "scontrol and srun are not in PATH: there is only --launcher local");
+        finding_add(findings, TOPIC, "commands", VERDICT_SKIPPED,
+                    "if runs are to use Slurm, check where its commands are in PATH",
+                    "scontrol and srun are not in PATH: there is only --launcher "
+                    "local");
         return;
     }
     if (slurm_tool_read(config, ANSWER_MAX_S, &text, &err) < 0 &&
@@ -334,6 +351,9 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
                     "if runs are to use Slurm here, set SLURM_CONF to the path of "
                     "slurm.conf",
                     "none is reached, and no slurm.conf is in a usual place");
+        finding_add(findings, TOPIC, "PMIx plugin", VERDICT_SKIPPED,
+                    "set SLURM_CONF, and check again", "there is no slurm.conf");
+        answers_skip(findings);
         return;
     }
     plugin_judge(srun_args, findings);
@@ -343,6 +363,7 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
             "see whether slurmctld runs and is reached from here: scontrol ping; "
             "and whether munged runs",
             "%s", err.text);
+        answers_skip(findings);
         return;
     }
     finding_add(findings, TOPIC, "controller", VERDICT_OK, NULL, "slurmctld answers");

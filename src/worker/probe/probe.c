@@ -23,7 +23,6 @@
 
 #define N_SUMMED  1000
 #define N_SAVED   (1 << 18) /* float32: 1 MiB */
-#define NAMES_MAX 64        /* hosts to resolve */
 #define HOST_ROOM 256
 
 struct probe {
@@ -75,7 +74,7 @@ static int names_try(struct probe *p, struct error *err)
         const char *host = hosts + (size_t)i * HOST_ROOM;
         struct addrinfo *found = NULL;
 
-        if ((i > 0 && strcmp(host, host - HOST_ROOM) == 0) || asked == NAMES_MAX)
+        if ((i > 0 && strcmp(host, host - HOST_ROOM) == 0) || asked == SITE_NAMES_MAX)
             continue;
         asked++;
         if (getaddrinfo(host, NULL, NULL, &found) != 0)

@@ -160,8 +160,13 @@ static void look_locked(struct trial *t)
     if (fd >= 0)
         close(fd);
     fd = open(t->path[FILE_LOCK], O_RDWR | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
+        const char *why = strerror(errno);
+
+        json_object_set_new(t->seen, "flock", json_string(why));
+        json_object_set_new(t->seen, "fcntl", json_string(why));
         return;
+    }
     lock_note(t, "flock", flock(fd, LOCK_EX | LOCK_NB));
     lock_note(t, "fcntl", fcntl(fd, F_SETLK, &whole));
     close(fd);
