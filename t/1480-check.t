@@ -28,6 +28,7 @@ case $(ldd "$stage/bin/raytrain-run") in
 *) test_set_prereq PRELOAD ;;
 esac
 
+test "$(id -u)" -eq 0 && test_set_prereq ROOT
 command -v sinfo >/dev/null && command -v salloc >/dev/null && test_set_prereq SLURM
 # As test machines are, and most others: no cluster on this one.
 sinfo 2>&1 | grep -q "configuration source" && test_set_prereq UNCONFIGURED
@@ -103,7 +104,7 @@ test_expect_success DISK 'storage that is read-only is wrong, and the workers ar
 '
 test_expect_success DISK 'storage that does not exist and cannot be made is wrong' '
 	expect_status 4 $check --json --storage ro/runs >json && found json wrong storage directory &&
-	skipped json storage sync "no such directory"
+	skipped json storage sync "no such directory" && skipped json storage owner "no such"
 '
 test_expect_success DISK 'storage that is full is wrong' '
 	mkdir full && mount -t tmpfs -o size=64k none "$PWD/full" &&
@@ -113,6 +114,21 @@ test_expect_success DISK 'storage that is full is wrong' '
 test_expect_success DISK 'storage with room for few files is a warning' '
 	mkdir few && mount -t tmpfs -o size=100m,nr_inodes=300 none "$PWD/few" &&
 	$check --storage few >out && grep "warning  space.*room for 29. files" out && is_empty few
+'
+test_expect_success 'storage where others may replace a run is a warning' '
+	mkdir -p open/sticky open/shared shown && chmod 777 open && chmod 1777 open/sticky &&
+	chmod 2770 shown && $check --json --storage open >json && found json warning storage owner &&
+	$check --json --storage open/sticky >json && found json warning storage owner &&
+	jq -e ".findings | any(.name == \"owner\" and (.detail | contains(\"open\")))" json &&
+	chmod 755 open && $check --json --storage open/sticky >json && found json ok storage owner &&
+	$check --storage shown >out && grep "owner .*its group" out
+'
+test_expect_success ROOT 'storage, or a directory above it, of another user is a warning' '
+	mkdir -p theirs/mine && chown 65533:65533 theirs && $check --json --storage theirs >json &&
+	found json warning storage owner && $check --storage theirs/mine >out &&
+	grep "warning  owner .*theirs. belongs to another user (uid 65533)" out &&
+	mkdir -p really && ln -s "$PWD/really" lead && chown -h 65533 lead &&
+	$check --storage lead >out && grep "warning  owner .*lead. is a link" out
 '
 test_expect_success PRELOAD 'storage without locks is a warning, and says what that means for a run' '
 	LD_PRELOAD=$modules/no_locks.so $check --storage runs >out &&

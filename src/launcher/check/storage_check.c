@@ -12,6 +12,7 @@
 #include "check/bounded.h"
 #include "check/node_judge.h"
 #include "site/storage_facts.h"
+#include "site/storage_owner.h"
 #include "util/fs.h"
 #include "util/size.h"
 
@@ -154,11 +155,36 @@ static enum verdict flock_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
     return optional_rule(facts, "flock", "flock works", text);
 }
 
+/* Records and checkpoints that are read again are believed as their owner is: who may
+ * rename a run's directory may put another in its place. */
+static enum verdict owner_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
+{
+    const char *refused = fact_text(facts, "refused");
+    const char *foreign = fact_text(facts, "foreign");
+
+    snprintf(text, JUDGED_TEXT_MAX, "%s", *refused ? refused : foreign);
+    if (*refused)
+        return geteuid() == 0 ? VERDICT_WARNING : VERDICT_WRONG;
+    if (*foreign)
+        return VERDICT_WARNING;
+    snprintf(text, JUDGED_TEXT_MAX, "%s",
+             json_is_true(json_object_get(facts, "shared"))
+                 ? "no other user can replace a run, but those of its group, who may "
+                   "write there"
+                 : "no other user can replace a run");
+    return VERDICT_OK;
+}
+
 static const char remedy_write[] =
     "choose another directory with --storage, or have this one made writable for you";
 
 static const struct node_rule_row rules[] = {
     {"create", create_rule, remedy_write},
+    {"owner", owner_rule,
+     "who may write there can put files of theirs in the place of runs and "
+     "checkpoints: "
+     "choose a directory of your own with --storage, or take that right away (chmod "
+     "o-w, or +t)"},
     {"space", space_rule, "free space, or choose another directory with --storage"},
     {"write", write_rule,
      "free space, or choose faster storage with --storage; checkpoints take that long"},
@@ -190,7 +216,12 @@ static json_t *look(const void *path)
 
 static json_t *facts_find(const void *path)
 {
-    return storage_facts(path, WRITTEN);
+    json_t *facts = storage_facts(path, WRITTEN), *owner = storage_owner(path);
+
+    if (facts && owner)
+        json_object_update(facts, owner);
+    json_decref(owner);
+    return facts;
 }
 
 static void storage_skip(const char *why, const char *how, struct findings *findings)
