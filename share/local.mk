@@ -212,6 +212,7 @@ pythonmoduledir = $(pkgdatadir)/python/raytrain
 dist_pythonmodule_DATA = \
 	share/python/raytrain/__init__.py \
 	share/python/raytrain/_arguments.py \
+	share/python/raytrain/_batches.py \
 	share/python/raytrain/_build.py \
 	share/python/raytrain/_config.py share/python/raytrain/_context.py \
 	share/python/raytrain/_exit.py share/python/raytrain/_fit.py \
@@ -295,6 +296,12 @@ pythonlightningdir = $(pythonmoduledir)/lightning
 dist_pythonlightning_DATA = \
 	share/python/raytrain/lightning/__init__.py \
 	share/python/raytrain/lightning/_classes.py
+pythonhuggingfacedir = $(pythonmoduledir)/huggingface
+dist_pythonhuggingface_DATA = share/python/raytrain/huggingface/__init__.py
+pythontransformersdir = $(pythonmoduledir)/huggingface/transformers
+dist_pythontransformers_DATA = \
+	share/python/raytrain/huggingface/transformers/__init__.py \
+	share/python/raytrain/huggingface/transformers/_classes.py
 pythonexamplesdir = $(examplesdir)/python
 dist_pythonexamples_DATA = share/examples/python/fashion_mnist_torch.py \
-	share/examples/python/fit_lightning.py
+	share/examples/python/fit_lightning.py share/examples/python/fit_transformers.py

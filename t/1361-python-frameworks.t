@@ -48,7 +48,7 @@ test_expect_success 'Lightning: the checkpoint has the file that Lightning has s
 	assert content["global_step"] == 16 and content["optimizer_states"], content
 	PY
 	TMPDIR=$PWD/tmp PYTHONPATH=$PYTHONPATH:$examples "$PYTHON" whole.py 2>err &&
-	test -z "$(find tmp -name "raytrain-*")"
+	test -z "$(find tmp -name ".raytrain-*")"
 '
 test_expect_success 'Lightning: a strategy that saves by parts has those of all workers in the checkpoint' '
 	cat >parts.py <<-\PY &&
@@ -106,6 +106,94 @@ test_expect_success 'without Lightning raytrain.lightning can be imported, and s
 	    raytrain.lightning.RayDDPStrategy
 	except ImportError as error:
 	    assert "Lightning is needed" in str(error) and "pip install" in str(error), error
+	else:
+	    raise AssertionError
+	PY
+	"$PYTHON" missing.py
+'
+
+# ---- Transformers ----
+
+test_expect_success 'Transformers: the example trains on two workers, and goes on after its checkpoint' '
+	"$PYTHON" "$examples/fit_transformers.py" 2 >out 2>err &&
+	grep "^epoch 2, step 16, eval_loss 0" out &&
+	"$PYTHON" "$examples/fit_transformers.py" 3 >out 2>err &&
+	grep "^epoch 3, step 24, eval_loss 0" out &&
+	jq -s -e "map(.step) == [8, 16, 24]" raytrain_results/transformers/result.json
+'
+test_expect_success 'Transformers: the checkpoint has what the Trainer has saved on all workers' '
+	cat >saved.py <<-\PY &&
+	import os
+	import raytrain
+	result = raytrain.Result.from_path("raytrain_results/transformers")
+	with result.checkpoint.as_directory() as path:
+	    found = sorted(os.listdir(os.path.join(path, "checkpoint")))
+	assert found == ["model.bin", "optimizer.pt", "rng_state_0.pth", "rng_state_1.pth",
+	                 "trainer_state.json"], found
+	PY
+	"$PYTHON" saved.py &&
+	ls -a raytrain_results/transformers/transformers >left &&
+	! grep raytrain left && test 2 -eq "$(grep -c checkpoint- left)"
+'
+"$PYTHON" -c "import numpy" 2>/dev/null && test_set_prereq NUMPY
+test_expect_success NUMPY 'Transformers: prepare_trainer() takes the batches of a shard, over several epochs' '
+	cat >shards.py <<-\PY &&
+	import numpy, torch, transformers
+	import raytrain.data
+	from raytrain.huggingface.transformers import RayTrainReportCallback, prepare_trainer
+	from common import *
+	from fit_transformers import Adder, Sums
+
+	class Own(transformers.Trainer):
+	    pass
+
+	class Model(Adder):
+	    rows = 0
+	    def forward(self, x, labels=None):
+	        Model.rows += len(x)
+	        return super().forward(x, labels)
+
+	def train():
+	    batches = [raytrain.get_dataset_shard(name).iter_torch_batches(batch_size=4)
+	               for name in ("train", "one", "two")]
+	    args = transformers.TrainingArguments(output_dir="shards", max_steps=8, save_steps=4,
+	                                          logging_steps=4, eval_strategy="steps")
+	    trainer = prepare_trainer(Own(model=Model(), args=args, train_dataset=batches[0],
+	                                  eval_dataset={"one": batches[1], "two": batches[2]}))
+	    assert isinstance(trainer, Own) and prepare_trainer(trainer) is trainer
+	    trainer.add_callback(RayTrainReportCallback)
+	    trainer.train()
+	    # 8 steps of 4 rows are two epochs of 16; 2 x 2 evaluations have 4 rows each.
+	    assert Model.rows == 8 * 4 + 4 * 4, Model.rows
+
+	def rows(n):
+	    x = numpy.arange(2 * n, dtype="float32").reshape(n, 2) / (2 * n)
+	    return raytrain.data.from_numpy({"x": x, "labels": x.sum(1)})
+
+	result = TorchTrainer(train, scaling_config=ScalingConfig(num_workers=2),
+	                      run_config=RunConfig(name="shards", storage_path="runs",
+	                                           launcher="local"),
+	                      datasets={"train": rows(32), "one": rows(8), "two": rows(8)}).fit()
+	assert [m["step"] for m in result.metrics_history] == [4, 8], result.metrics_history
+	assert "eval_two_loss" in result.metrics, result.metrics
+	try:
+	    prepare_trainer(Sums(1))
+	except TypeError as error:
+	    assert "transformers.Trainer" in str(error), error
+	else:
+	    raise AssertionError
+	PY
+	PYTHONPATH=$PYTHONPATH:$examples "$PYTHON" shards.py 2>err
+'
+test_expect_success 'without Transformers its module can be imported, and says what is missing' '
+	cat >missing.py <<-\PY &&
+	import sys
+	sys.modules["transformers"] = None
+	import raytrain.huggingface.transformers as ht
+	try:
+	    ht.prepare_trainer
+	except ImportError as error:
+	    assert "pip install transformers" in str(error), error
 	else:
 	    raise AssertionError
 	PY

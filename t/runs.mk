@@ -87,7 +87,8 @@ TORCH_TESTS = t/1330-torch.t t/1331-torch-nodes.t t/1332-torch-resume.t \
 dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
 EXTRA_DIST += t/check/ddp_cases.py
-EXTRA_DIST += t/python-standins/lightning/__init__.py t/python-standins/lightning/pytorch.py
+EXTRA_DIST += t/python-standins/lightning/__init__.py t/python-standins/lightning/pytorch.py \
+	t/python-standins/transformers/__init__.py
 
 # Stand-ins for the library of NVIDIA's driver, and for NCCL, each with the soname of the
 # library whose place it takes.

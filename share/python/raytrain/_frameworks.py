@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from contextlib import contextmanager
 from importlib import import_module
@@ -66,8 +67,12 @@ class SavedHere:
 
 
 @contextmanager
-def common_directory() -> Iterator[SavedHere]:
-    """A new temporary directory on each node, under one name. COLLECTIVE.
+def common_directory(parent: str | None = None) -> Iterator[SavedHere]:
+    """A new temporary directory on each node, under one name. COLLECTIVE: when a worker has
+    it, all have called this.
+
+    Args:
+        parent: Where it is made; None: in TMPDIR of rank 0.
 
     Returns:
         A context with a SavedHere. At the end of it the directory is removed.
@@ -75,9 +80,14 @@ def common_directory() -> Iterator[SavedHere]:
     Raises:
         OSError: The directory cannot be created.
     """
-    path = broadcast_from_rank_zero(
-        os.path.join(tempfile.gettempdir(), f"raytrain-{os.urandom(8).hex()}"))
-    mine = facts()["local_rank"] == 0 and _make(path)
+    path = None
+    first = facts()["rank"] == 0
+    if first:
+        path = os.path.join(parent or tempfile.gettempdir(),
+                            f".raytrain-{os.urandom(8).hex()}")
+        os.mkdir(path, 0o700)
+    path = broadcast_from_rank_zero(path)
+    mine = first or facts()["local_rank"] == 0 and _make(path)
     barrier()
     try:
         yield SavedHere(path, mine)
@@ -87,12 +97,28 @@ def common_directory() -> Iterator[SavedHere]:
 
 
 def _make(path: str) -> bool:
-    """Create the directory; False: another node has, since the nodes share it."""
+    """Create the directory; False: it is the one of rank 0, since the nodes share it."""
     try:
-        os.mkdir(path, 0o700)
+        os.makedirs(path, 0o700)
         return True
     except FileExistsError:
         found = os.lstat(path)
-        if not os.path.isdir(path) or os.path.islink(path) or found.st_uid != os.getuid():
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
             raise
         return False
+
+
+def link_tree(source: str, target: str) -> None:
+    """Make a tree of files in a second place, without a copy of their bytes if the file
+    system can."""
+    # A client of NFS may have an old list of what other nodes have written there, which
+    # it drops when it makes an entry itself.
+    os.rmdir(tempfile.mkdtemp(dir=source))
+    shutil.copytree(source, target, copy_function=_link)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

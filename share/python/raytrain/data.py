@@ -17,6 +17,7 @@ import glob
 import os
 
 from . import _config, _frame, _mapping, _memory, _session, _slots, _warnings
+from ._batches import Batches
 
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_libsvm", "read_numpy", "read_text",
            "from_numpy", "from_pandas", "Dataset", "DataIterator", "get_dataset_shard"]
@@ -142,7 +143,7 @@ class DataIterator:
                      drop_last: bool = False, prefetch_batches: int = 1,
                      local_shuffle_buffer_size: int | None = None,
                      local_shuffle_seed: int | None = None):
-        """An iterator over {column: array}, the first dimension of each array being the
+        """{column: array} for each batch, the first dimension of each array being the
         batch's rows: batch_size, and fewer in the last one, which drop_last leaves out.
 
         Of a dataset that is divided among the workers, all get equal numbers of rows in
@@ -181,18 +182,21 @@ class DataIterator:
             raise ValueError("iter_torch_batches: give dtypes or collate_fn, not both")
         if device == "auto":
             device = _device()
-        if collate_fn is None:
-            columns = self._open()["columns"]
-            mapped = self._rest is not None
 
-            def collate_fn(batch):
-                return _to_torch(batch, _frame.described(batch) if mapped else columns,
-                                 dtypes)
-            batches = self._batches(batch_size, drop_last, codes=not mapped)
-        else:
-            batches = self._batches(batch_size, drop_last)
-        for batch in batches:
-            yield _to_device(collate_fn(batch), device, pin_memory)
+        def begin():
+            make, codes = collate_fn, False
+            if make is None:
+                columns = self._open()["columns"]
+                codes = self._rest is None
+
+                def make(batch):
+                    return _to_torch(batch, columns if codes else _frame.described(batch),
+                                     dtypes)
+            for batch in self._generate(batch_size, drop_last, codes, False):
+                yield _to_device(make(batch), device, pin_memory)
+
+        _check_size(batch_size)
+        return Batches(begin)
 
     def iter_rows(self, *, prefetch_batches: int = 1):
         """An iterator over rows, as {column: scalar or array}."""
@@ -270,12 +274,9 @@ class DataIterator:
 
     def _batches(self, batch_size: int, drop_last: bool, codes: bool = False,
                  unpadded: bool = False):
-        """Begins an epoch at the first batch that is asked for."""
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) \
-                or batch_size < 1:
-            raise ValueError("batch_size is an integer of at least 1, not "
-                             f"{batch_size!r}")
-        return self._generate(batch_size, drop_last, codes, unpadded)
+        """Each iter() begins an epoch at the first batch that is asked for."""
+        _check_size(batch_size)
+        return Batches(lambda: self._generate(batch_size, drop_last, codes, unpadded))
 
     def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool):
         handle = self._open()
@@ -303,6 +304,11 @@ class DataIterator:
         for function in self._functions:
             batch = function(batch)
         return batch
+
+
+def _check_size(batch_size: object) -> None:
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise ValueError(f"batch_size is an integer of at least 1, not {batch_size!r}")
 
 
 def _refuse_local_shuffle(size: int | None) -> None:

@@ -1,0 +1,1 @@
+"""Libraries of Hugging Face under raytrain: see raytrain.huggingface.transformers."""
