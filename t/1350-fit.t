@@ -470,15 +470,66 @@ test_expect_success 'the variables of the other frameworks are set by their trai
 	from raytrain.tensorflow import TensorflowTrainer
 	def train(config):
 	    raytrain.report({"found": int(config["variable"] in os.environ)})
-	for kind, variable in ((HorovodTrainer, "HOROVOD_RANK"), (TensorflowTrainer, "TF_CONFIG"),
-	                       (JaxTrainer, "JAX_COORDINATOR_ADDRESS")):
+	for kind, variable in ((HorovodTrainer, "HOROVOD_RANK"), (TensorflowTrainer, "TF_CONFIG")):
 	    trainer = kind(train, train_loop_config={"variable": variable},
 	                   scaling_config=ScalingConfig(num_workers=2),
 	                   run_config=RunConfig(name=kind.__name__, storage_path="runs"))
 	    assert trainer.fit().metrics["found"] == 1, kind
-	assert type(kind.restore("runs/JaxTrainer")) is JaxTrainer
+	one = JaxTrainer(train, train_loop_config={"variable": "JAX_COORDINATOR_ADDRESS"},
+	                 run_config=RunConfig(name="one", storage_path="runs"))
+	assert one.fit().metrics["found"] == 1
+	assert type(JaxTrainer.restore("runs/one")) is JaxTrainer
 	EOT
 	"$PYTHON" frameworks.py 2>err
+'
+test_expect_success 'JaxTrainer initialises JAX before the function, which may do so again' '
+	cat >jaxes.py <<-\EOT &&
+	from common import *
+	from raytrain.jax import JaxTrainer
+	def train():
+	    from jax import distributed
+	    assert distributed.is_initialized()
+	    rank = raytrain.get_context().get_world_rank()
+	    assert (distributed.process_id, distributed.num_processes) == (rank, 2)
+	    address = os.environ["JAX_COORDINATOR_ADDRESS"]
+	    assert distributed.bound == (None if rank else address), distributed.bound
+	    distributed.initialize()
+	    distributed.initialize(address, 2, rank)
+	    try:
+	        distributed.initialize(address, 4, rank)
+	        raise AssertionError("initialize() for another group")
+	    except RuntimeError as error:
+	        assert f"process {rank} of 2" in str(error), error
+	    distributed.shutdown()
+	    assert not distributed.is_initialized()
+	    raytrain.report({"ok": 1})
+	result = JaxTrainer(train, scaling_config=ScalingConfig(num_workers=2),
+	                    run_config=RunConfig(storage_path="runs")).fit()
+	assert result.metrics["ok"] == 1
+	EOT
+	PYTHONPATH=$PYTHONPATH:$srcdir/t/check/standins "$PYTHON" jaxes.py 2>err
+'
+test_expect_success 'JaxTrainer without JAX says what to install, and has no TPUs' '
+	cat >nojax.py <<-\EOT &&
+	from common import *
+	from raytrain.jax import JaxConfig, JaxTrainer
+	def train():
+	    pass
+	try:
+	    JaxConfig(use_tpu=True)
+	    raise AssertionError("TPUs")
+	except ValueError as error:
+	    assert "use_gpu" in str(error), error
+	sys.path.insert(0, os.path.abspath("without"))
+	try:
+	    JaxTrainer(train, scaling_config=ScalingConfig(num_workers=2),
+	               run_config=RunConfig(storage_path="runs")).fit()
+	    raise AssertionError("without JAX")
+	except raytrain.TrainingFailedError as error:
+	    assert "install JAX" in str(error), error
+	EOT
+	mkdir -p without && echo "raise ImportError(\"no JAX\")" >without/jax.py &&
+	"$PYTHON" nojax.py 2>err
 '
 test_expect_success NBCONVERT 'a notebook calls fit() and sees its progress' '
 	cp "$srcdir/share/examples/python/notebook.ipynb" . &&

@@ -32,9 +32,12 @@ static const struct world world = {.rank = 2, .size = 3, .node_rank = 1, .n_node
 
 static void clean_environment(void)
 {
-    static const char *const names[] = {"USE_LIBUV", "OMP_NUM_THREADS",
-                                        "GLOO_SOCKET_IFNAME", "HOROVOD_GLOO_IFACE",
-                                        "TORCH_NCCL_ASYNC_ERROR_HANDLING"};
+    static const char *const names[] = {"USE_LIBUV",
+                                        "OMP_NUM_THREADS",
+                                        "GLOO_SOCKET_IFNAME",
+                                        "HOROVOD_GLOO_IFACE",
+                                        "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+                                        "JAX_LOCAL_DEVICE_IDS"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
@@ -135,15 +138,45 @@ static void tensorflow_gets_all_addresses_and_its_index(void **state)
 
 static void jax_gets_the_coordinator_and_its_number(void **state)
 {
-    static const char *const expect[] = {"JAX_COORDINATOR_ADDRESS=10.0.0.1:4001",
-                                         "JAX_NUM_PROCESSES=3", "JAX_PROCESS_ID=2",
-                                         NULL};
+    static const char *const expect[] = {
+        "JAX_COORDINATOR_ADDRESS=10.0.0.1:4001",
+        "JAX_COORDINATOR_BIND_ADDRESS=10.0.0.1:4001",
+        "OMPI_MCA_orte_hnp_uri=4096.0;tcp://10.0.0.1:4001",
+        "OMPI_COMM_WORLD_SIZE=3",
+        "OMPI_COMM_WORLD_RANK=1",
+        "OMPI_COMM_WORLD_LOCAL_RANK=1",
+        "JAX_NUM_PROCESSES=3",
+        "JAX_PROCESS_ID=1",
+        NULL};
     char **variables = NULL;
 
     (void)state;
-    assert_int_equal(jax_variables(seats, 3, 2, &variables, &err), 0);
+    clean_environment();
+    assert_int_equal(jax_variables(seats, 3, 1, 0, &variables, &err), 0);
+    expect_variables(variables, expect);
+    assert_false(has_name(variables, "JAX_LOCAL_DEVICE_IDS"));
+    argv_free(variables);
+}
+
+static void jax_takes_all_gpus_that_its_rank_sees(void **state)
+{
+    static const char *const expect[] = {
+        "JAX_COORDINATOR_ADDRESS=[fd00::2]:4003",
+        "OMPI_MCA_orte_hnp_uri=4096.0;tcp6://[fd00::2]:4003",
+        "JAX_LOCAL_DEVICE_IDS=0,1,2", NULL};
+    char **variables = NULL;
+
+    (void)state;
+    clean_environment();
+    assert_int_equal(jax_variables(&seats[2], 1, 0, 3, &variables, &err), 0);
     expect_variables(variables, expect);
     argv_free(variables);
+    variables = NULL;
+    setenv("JAX_LOCAL_DEVICE_IDS", "1", 1);
+    assert_int_equal(jax_variables(&seats[2], 1, 0, 3, &variables, &err), 0);
+    assert_false(has_name(variables, "JAX_LOCAL_DEVICE_IDS"));
+    argv_free(variables);
+    clean_environment();
 }
 
 /* Ranks 0 and 2 are the cross group of local rank 0; rank 1 is alone in that of local
@@ -403,6 +436,7 @@ int main(void)
         cmocka_unit_test(settings_for_tuning_are_the_users),
         cmocka_unit_test(tensorflow_gets_all_addresses_and_its_index),
         cmocka_unit_test(jax_gets_the_coordinator_and_its_number),
+        cmocka_unit_test(jax_takes_all_gpus_that_its_rank_sees),
         cmocka_unit_test(horovod_numbers_processes_within_and_across_nodes),
         cmocka_unit_test(gpus_of_a_node_are_in_the_order_of_local_ranks),
         cmocka_unit_test(variables_are_set_and_removed_one_by_one),

@@ -54,8 +54,9 @@ int torch_variables(const struct torch_place *p, char ***variables, struct error
 int tensorflow_variables(const struct seat *seats, int size, int rank,
                          char ***variables, struct error *err);
 
-int jax_variables(const struct seat *seats, int size, int rank, char ***variables,
-                  struct error *err);
+/* gpus: how many this rank has; 0 if it has none. */
+int jax_variables(const struct seat *seats, int size, int rank, int gpus,
+                  char ***variables, struct error *err);
 
 int horovod_variables(const struct rendezvous *r, int rank, const char *host,
                       char ***variables, struct error *err);
