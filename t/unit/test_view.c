@@ -206,9 +206,34 @@ static void metrics_that_do_not_fit_are_counted(void **state)
     give(report_of(9, many), run_state_report, 180);
     draw(80, 10, true);
     assert_int_equal(page.lines, 9);
+    assert_non_null(strstr(page.text, "\n  22 more metrics\n"));
+    draw(40, 10, true);
     assert_non_null(strstr(page.text, "\n  27 more metrics\n"));
     draw(80, 50, true);
     assert_null(strstr(page.text, "more"));
+}
+
+static void metrics_share_lines_rather_than_be_left_out(void **state)
+{
+    json_t *many = json_object();
+    char name[40];
+
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "a_name/of/a_layer_%02d", i);
+        json_object_set_new(many, name, json_real(-0.000123456 * i));
+    }
+    give(report_of(9, many), run_state_report, 180);
+    draw(175, 24, true);
+    assert_null(strstr(page.text, "more"));
+    assert_non_null(strstr(page.text, "  a_name/of/a_layer_29"));
+    assert_fits(175, 24);
+    assert_non_null(strstr(page.text, "  -0.0001235\n"));
+    draw(90, 24, true);
+    assert_null(strstr(page.text, "more"));
+    assert_fits(90, 24);
+    draw(45, 24, true);
+    assert_non_null(strstr(page.text, " more metrics\n"));
 }
 
 static void values_that_are_no_numbers_are_shown(void **state)
@@ -446,6 +471,7 @@ int main(void)
         TEST(a_block_of_200_columns_is_not_stretched),
         TEST(every_size_of_terminal_is_obeyed),
         TEST(metrics_that_do_not_fit_are_counted),
+        TEST(metrics_share_lines_rather_than_be_left_out),
         TEST(values_that_are_no_numbers_are_shown),
         TEST(a_run_without_reports_or_total_has_a_block),
         TEST(restarts_are_in_the_head),

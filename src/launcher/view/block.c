@@ -23,6 +23,7 @@
 #define LABEL_MIN     10 /* "checkpoint" */
 #define VALUE_COLUMNS 11
 #define SPARK_MIN     4
+#define CELL_COURSE   8 /* columns of a course if several metrics share a line */
 #define BAR_MIN       8
 #define BAR_MAX       40
 #define BEST_FROM     76 /* columns of a line that has room for the best value, too */
@@ -204,6 +205,17 @@ static void best_write(struct page *page, const struct metric_view *m)
                   metric_number_text(best->value, number), best->iteration);
 }
 
+/* With fewer digits if the course would stand right beside it. */
+static void value_write(struct page *page, const struct metric_view *m)
+{
+    char text[METRIC_TEXT];
+
+    metric_view_text(m, text);
+    if (strlen(text) >= VALUE_COLUMNS)
+        snprintf(text, sizeof text, "%.4g", m->last);
+    page_cell(page, INK_BOLD, text, VALUE_COLUMNS);
+}
+
 static void metric_write(struct page *page, const struct metric_view *m, int label)
 {
     char text[METRIC_TEXT];
@@ -215,7 +227,7 @@ static void metric_write(struct page *page, const struct metric_view *m, int lab
         page_newline(page);
         return;
     }
-    page_cell(page, INK_BOLD, metric_view_text(m, text), VALUE_COLUMNS);
+    value_write(page, m);
     columns = page_room(page) - (page->style.columns >= BEST_FROM ? BEST_COLUMNS : 0);
     if (columns > METRIC_COURSE)
         columns = METRIC_COURSE;
@@ -226,27 +238,63 @@ static void metric_write(struct page *page, const struct metric_view *m, int lab
     page_newline(page);
 }
 
+/* One of several on a line: its course is short, and its best value is left out. */
+static void metric_cell(struct page *page, const struct metric_view *m, int label)
+{
+    char text[METRIC_TEXT];
+
+    label_write(page, m->name, label);
+    if (!m->is_number) {
+        page_cell(page, INK_PLAIN, metric_view_text(m, text),
+                  VALUE_COLUMNS + CELL_COURSE);
+        return;
+    }
+    value_write(page, m);
+    if (m->n_course > 1)
+        course_write(page, m, CELL_COURSE);
+    else
+        page_spaces(page, CELL_COURSE);
+}
+
+/* How many metrics are on a line: several if there are more than rows. */
+static int cells_of(const struct page *page, int n, int rows, int label)
+{
+    int most = page->style.columns / (INDENT + label + 2 + VALUE_COLUMNS + CELL_COURSE);
+    int cells = rows > 0 ? (n + rows - 1) / rows : 1;
+
+    return cells > most ? (most > 1 ? most : 1) : cells;
+}
+
+static void more_write(struct page *page, int n)
+{
+    page_spaces(page, INDENT);
+    page_printf(page, INK_DIM, "%d more metric%s", n, n == 1 ? "" : "s");
+    page_newline(page);
+}
+
 static void metrics_write(struct page *page, const struct run_state *v, int label,
                           int rows)
 {
-    int shown = 0, n = 0;
+    int shown = 0, n = 0, cells;
 
     for (size_t i = 0; i < v->n_metrics; i++)
         n += run_state_has_line(v, v->metrics[i]);
-    if (n > rows)
+    cells = cells_of(page, n, rows, label);
+    if (n > rows * cells)
         rows--; /* for the line that says so */
-    for (size_t i = 0; i < v->n_metrics && shown < rows; i++) {
+    for (size_t i = 0; i < v->n_metrics && shown < rows * cells; i++) {
         if (!run_state_has_line(v, v->metrics[i]))
             continue;
-        metric_write(page, v->metrics[i], label);
+        if (cells == 1)
+            metric_write(page, v->metrics[i], label);
+        else
+            metric_cell(page, v->metrics[i], label);
         shown++;
+        if (cells > 1 && (shown % cells == 0 || shown == n))
+            page_newline(page);
     }
-    if (shown < n && rows >= 0) {
-        page_spaces(page, INDENT);
-        page_printf(page, INK_DIM, "%d more metric%s", n - shown,
-                    n - shown == 1 ? "" : "s");
-        page_newline(page);
-    }
+    if (shown < n && rows >= 0)
+        more_write(page, n - shown);
 }
 
 /* ---- Checkpoint, event ---- */
