@@ -229,7 +229,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_metrics.py \
 	share/python/raytrain/_offer.py \
 	share/python/raytrain/_predict.py \
-	share/python/raytrain/_read_config.py \
+	share/python/raytrain/_protocols.py share/python/raytrain/_read_config.py \
 	share/python/raytrain/_records.py \
 	share/python/raytrain/_session.py \
 	share/python/raytrain/_settings.py \
@@ -254,6 +254,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/jax.py \
 	share/python/raytrain/lightgbm.py \
 	share/python/raytrain/predictor.py \
+	share/python/raytrain/py.typed \
 	share/python/raytrain/preprocessors.py \
 	share/python/raytrain/result.py \
 	share/python/raytrain/tensorflow.py \

@@ -20,6 +20,8 @@ and config, and cannot report.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # typing takes longer to import than all of this
+
 __version__ = "0.1.0"
 
 # Where each public name is, without "raytrain.".
@@ -58,21 +60,68 @@ _NAMES = {
 
 __all__ = sorted(_NAMES)
 
+if TYPE_CHECKING:  # what __getattr__() gives
+    from typing import Any
 
-def __getattr__(name: str):
-    """Load a public name at its first use."""
-    from importlib import import_module
+    from ._config import (
+        CheckpointConfig as CheckpointConfig,
+        DataConfig as DataConfig,
+        FailureConfig as FailureConfig,
+        RunConfig as RunConfig,
+        ScalingConfig as ScalingConfig,
+        SyncConfig as SyncConfig,
+    )
+    from ._context import (
+        Context as Context,
+        get_checkpoint as get_checkpoint,
+        get_context as get_context,
+        report as report,
+        set_total as set_total,
+        should_checkpoint as should_checkpoint,
+        should_stop as should_stop,
+    )
+    from .batch_predictor import BatchPredictor as BatchPredictor
+    from .callback import (
+        RunContext as RunContext,
+        UserCallback as UserCallback,
+        WorkerGroupContext as WorkerGroupContext,
+    )
+    from .checkpoint import Checkpoint as Checkpoint, Shard as Shard
+    from .collective import (
+        barrier as barrier,
+        broadcast_from_rank_zero as broadcast_from_rank_zero,
+    )
+    from .data import (
+        DataIterator as DataIterator,
+        get_dataset_shard as get_dataset_shard,
+    )
+    from .errors import (
+        RaytrainError as RaytrainError,
+        TrainingFailedError as TrainingFailedError,
+        TrainingStopped as TrainingStopped,
+        WorkerError as WorkerError,
+    )
+    from .predictor import Predictor as Predictor
+    from .result import Result as Result
+    from .trainer import DataParallelTrainer as DataParallelTrainer
 
-    if name in _NAMES:
-        value = getattr(import_module("raytrain." + _NAMES[name]), name)
-        globals()[name] = value
-        return value
-    if name == "config":
-        from ._session import facts
+    config: dict[str, Any]
+else:
 
-        return facts()["config"]
-    raise AttributeError(f"module 'raytrain' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """Load a public name at its first use."""
+        from importlib import import_module
+
+        if name in _NAMES:
+            value = getattr(import_module("raytrain." + _NAMES[name]), name)
+            globals()[name] = value
+            return value
+        if name == "config":
+            from ._session import facts
+
+            return facts()["config"]
+        raise AttributeError(f"module 'raytrain' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_NAMES})

@@ -13,6 +13,8 @@ sets, runs unchanged; prepare_model() then uses the process group of the script.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # typing takes longer to import than all of this
+
 # Where each public name is, below raytrain.torch. Loaded when it is first used:
 # importing torch takes a second, and the caller of fit() may not need it.
 _NAMES = {
@@ -33,21 +35,38 @@ _NAMES = {
 
 __all__ = sorted(_NAMES)
 
+if TYPE_CHECKING:  # what __getattr__() gives
+    from ._checkpoint import TorchCheckpoint as TorchCheckpoint
+    from ._config import TorchConfig as TorchConfig
+    from ._data_loader import prepare_data_loader as prepare_data_loader
+    from ._predictor import TorchPredictor as TorchPredictor
+    from ._state import load_state as load_state
+    from ._train_loop import (
+        accelerate as accelerate,
+        backward as backward,
+        enable_reproducibility as enable_reproducibility,
+        get_device as get_device,
+        get_devices as get_devices,
+        prepare_model as prepare_model,
+        prepare_optimizer as prepare_optimizer,
+    )
+    from ._trainer import TorchTrainer as TorchTrainer
+else:
 
-def __getattr__(name: str):
-    """Load a public name at its first use."""
-    from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """Load a public name at its first use."""
+        from importlib import import_module
 
-    if name in _NAMES:
-        module = import_module("raytrain.torch." + _NAMES[name])
-        torch = getattr(module, "torch", None)
-        if torch is not None and not hasattr(torch, "frombuffer"):
-            raise ImportError(f"raytrain.torch needs torch 1.10 or later, not "
-                              f"{torch.__version__}")
-        value = globals()[name] = getattr(module, name)
-        return value
-    raise AttributeError(f"module 'raytrain.torch' has no attribute {name!r}")
+        if name in _NAMES:
+            module = import_module("raytrain.torch." + _NAMES[name])
+            torch = getattr(module, "torch", None)
+            if torch is not None and not hasattr(torch, "frombuffer"):
+                raise ImportError(f"raytrain.torch needs torch 1.10 or later, not "
+                                  f"{torch.__version__}")
+            value = globals()[name] = getattr(module, name)
+            return value
+        raise AttributeError(f"module 'raytrain.torch' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_NAMES})
