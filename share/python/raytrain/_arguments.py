@@ -2,9 +2,14 @@
 from __future__ import annotations
 
 import inspect
+from typing import TYPE_CHECKING, Any, Callable, cast
+
+if TYPE_CHECKING:
+    from ._protocols import TrainFunction
+    from .preprocessors import Preprocessor
 
 
-def check_types(*settings: tuple) -> None:
+def check_types(*settings: tuple[Any, ...]) -> None:
     """TypeError if one of (name, value, type) is neither None nor of its type."""
     for what, value, kind in settings:
         if value is not None and not isinstance(value, kind):
@@ -12,14 +17,15 @@ def check_types(*settings: tuple) -> None:
                             f"{type(value).__module__}.{type(value).__name__}")
 
 
-def check_preprocessor(preprocessor: object) -> object:
+def check_preprocessor(preprocessor: Any) -> Preprocessor | None:
     if preprocessor is not None and not hasattr(preprocessor, "_items"):
         raise TypeError("preprocessor is one of raytrain.preprocessors, not "
                         f"{type(preprocessor).__name__}")
-    return preprocessor
+    checked: Preprocessor | None = preprocessor
+    return checked
 
 
-def takes_config(function: object) -> bool:
+def takes_config(function: TrainFunction) -> bool:
     """Does it take its configuration? TypeError if it takes more than that."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -38,8 +44,8 @@ def takes_config(function: object) -> bool:
                for p in parameters)
 
 
-def call(function: object, config: object) -> object:
+def call(function: TrainFunction, config: object) -> object:
     """Call a training function as it wants to be called."""
     if takes_config(function):
-        return function({} if config is None else config)
-    return function()
+        return cast("Callable[[Any], object]", function)({} if config is None else config)
+    return cast("Callable[[], object]", function)()

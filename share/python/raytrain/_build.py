@@ -17,7 +17,7 @@ from ._tree import (
 class Memory:
     """The datasets that were read: places in one buffer, which can be written to."""
 
-    def __init__(self, buffer, items: dict[str, list]):
+    def __init__(self, buffer, items: dict[str, list[Any]]):
         self.buffer = buffer  # None if there are no bytes
         self.items = items  # name: [offset, bytes, type, shape]
 
@@ -42,7 +42,7 @@ def _imported(name: str):
     return module
 
 
-def nodes_of(tree: Any) -> Iterator[dict]:
+def nodes_of(tree: Any) -> Iterator[dict[str, Any]]:
     """All nodes that refer to datasets."""
     stack = [tree]
     while stack:
@@ -66,14 +66,14 @@ class Builder:
     def __init__(
         self,
         memory: Memory,
-        pickled: Callable[[dict], Any],
-        sharded: Callable[[dict], Any] | None = None,
+        pickled: Callable[[dict[str, Any]], Any],
+        sharded: Callable[[dict[str, Any]], Any] | None = None,
     ):
         self.memory = memory
         self.pickled = pickled  # what becomes of a node of pickled bytes
         self.sharded = sharded  # of a Shard; None: the whole array
-        self.arrays: list = []  # in the order of the walk
-        self.made: dict = {}  # of a dataset: the arrays that were made of it
+        self.arrays: list[Any] = []  # in the order of the walk
+        self.made: dict[str, Any] = {}  # of a dataset: the arrays that were made of it
 
     def build(self, node: Any) -> Any:
         if not isinstance(node, dict):
@@ -156,7 +156,7 @@ _MAKERS = {
 _MAKERS = {"numbers": _MAKERS.pop("numbers"), **_MAKERS}
 
 
-def make_array(memory: Memory, node: dict, made: dict) -> Any:
+def make_array(memory: Memory, node: dict[str, Any], made: dict[str, Any]) -> Any:
     """The array of a node. Those of one dataset share its memory."""
     kind = node["array"]
     if kind in RAW_KINDS.values():
@@ -181,7 +181,7 @@ def make_view(memory: Memory, name: str) -> memoryview:
     return raw.cast(WIRE_FORMAT[wire], shape)
 
 
-def _make_raw(memory: Memory, node: dict) -> Any:
+def _make_raw(memory: Memory, node: dict[str, Any]) -> Any:
     raw = memory.raw(node["name"])
     kind = node["array"]
     if kind == "bytes":
@@ -198,14 +198,15 @@ def _make_raw(memory: Memory, node: dict) -> Any:
     return raw.cast(node["dtype"], shape)
 
 
-def _shape_of(memory: Memory, node: dict, pairs: int) -> tuple:
+def _shape_of(memory: Memory, node: dict[str, Any], pairs: int) -> tuple[Any, ...]:
     if "shape" in node:
         return tuple(node["shape"])
     shape = memory.items[node["name"]][3]
     return tuple(shape[:-1] if pairs == 2 else shape)
 
 
-def _make_torch(torch, memory: Memory, node: dict, made: dict) -> Any:
+def _make_torch(torch, memory: Memory, node: dict[str, Any],
+                made: dict[str, Any]) -> Any:
     name = node["name"]
     offset, nbytes, _, _ = memory.items[name]
     dtype = getattr(torch, node["dtype"])
@@ -245,7 +246,8 @@ def _torch_flat(torch, buffer, offset, nbytes, dtype, wire):
     )
 
 
-def _make_numpy(numpy, memory: Memory, node: dict, made: dict) -> Any:
+def _make_numpy(numpy, memory: Memory, node: dict[str, Any],
+                made: dict[str, Any]) -> Any:
     name = node["name"]
     offset, nbytes, wire, _ = memory.items[name]
     stored = node["dtype"]
@@ -271,7 +273,7 @@ def _make_numpy(numpy, memory: Memory, node: dict, made: dict) -> Any:
     return value[()] if node["array"] == "numpy scalar" else value
 
 
-def _reordered(numpy, value, node: dict, made: dict):
+def _reordered(numpy, value, node: dict[str, Any], made: dict[str, Any]):
     """A copy whose axes lie in memory in another order."""
     key = (node["name"], tuple(node["strides"]), value.dtype)
     if key not in made:

@@ -7,7 +7,12 @@ warning.
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Sequence, cast
+
 from .callback import is_callback
+
+if TYPE_CHECKING:
+    from ._protocols import Path
 
 __all__ = ["ScalingConfig", "RunConfig", "FailureConfig", "CheckpointConfig", "SyncConfig",
            "DataConfig"]
@@ -25,13 +30,13 @@ class _Config:
     """The settings of one group of raytrain.cfg. Each name in _settings is an attribute;
     those that are not None are written as keys of this name below the group."""
 
-    _settings: tuple = ()
+    _settings: tuple[str, ...] = ()
 
-    def _set(self, values: dict) -> None:
+    def _set(self, values: dict[str, Any]) -> None:
         for name in self._settings:
             setattr(self, name, values[name])
 
-    def _keys(self) -> dict:
+    def _keys(self) -> dict[str, Any]:
         """Those that are set, as keys of raytrain.cfg."""
         return {name: value for name in self._settings
                 if (value := getattr(self, name)) is not None}
@@ -39,7 +44,7 @@ class _Config:
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other.__dict__ == self.__dict__
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         pairs = ", ".join(f"{k}={v!r}" for k, v in self.__dict__.items()
@@ -47,7 +52,7 @@ class _Config:
         return f"{type(self).__name__}({pairs})"
 
 
-def _ignored(config: str, values: dict, advice: str, level: int = 4) -> None:
+def _ignored(config: str, values: dict[str, Any], advice: str, level: int = 4) -> None:
     """level: how many calls there are from the user's line to warn(), as of __init__()."""
     for name, value in values.items():
         if value is not None:
@@ -89,11 +94,18 @@ class ScalingConfig(_Config):
 
     _settings = ("num_workers", "use_gpu", "resources_per_worker", "placement_strategy",
                  "accelerator_type", "spare_nodes", "elastic_resize_monitor_interval_s")
+    num_workers: int | str | tuple[int, int]
+    use_gpu: bool
+    resources_per_worker: dict[str, Any] | None
+    placement_strategy: str
+    accelerator_type: str | None
+    spare_nodes: int | None
+    elastic_resize_monitor_interval_s: float | None
 
-    def __init__(self, num_workers: int | tuple = 1, use_gpu: bool = False,
-                 resources_per_worker: dict | None = None,
+    def __init__(self, num_workers: int | tuple[int, int] = 1, use_gpu: bool = False,
+                 resources_per_worker: dict[str, Any] | None = None,
                  placement_strategy: str = "PACK", accelerator_type: str | None = None,
-                 trainer_resources: dict | None = None, use_tpu: bool = False,
+                 trainer_resources: dict[str, Any] | None = None, use_tpu: bool = False,
                  topology: str | None = None, spare_nodes: int | None = None,
                  elastic_resize_monitor_interval_s: float | None = None) -> None:
         if use_tpu or topology:
@@ -105,9 +117,9 @@ class ScalingConfig(_Config):
             num_workers = 1
         self._set(locals())
 
-    def _resources(self) -> dict:
+    def _resources(self) -> dict[str, Any]:
         names = {"cpu": "cpu", "gpu": "gpu", "memory": "memory"}
-        found = {}
+        found: dict[str, Any] = {}
 
         for name, value in (self.resources_per_worker or {}).items():
             key = names.get(str(name).lower())
@@ -124,7 +136,7 @@ class ScalingConfig(_Config):
                                                                              1)
         return found
 
-    def _keys(self) -> dict:
+    def _keys(self) -> dict[str, Any]:
         keys = super()._keys()
         resources = self._resources()
 
@@ -146,7 +158,7 @@ class ScalingConfig(_Config):
         return keys
 
     @property
-    def total_resources(self) -> dict:
+    def total_resources(self) -> dict[str, Any]:
         """The resources of all workers, {"CPU": ..., "GPU": ...}."""
         workers = self.num_workers
         if isinstance(workers, (tuple, list)):
@@ -165,11 +177,19 @@ class FailureConfig(_Config):
 
     _settings = ("max_failures", "fail_fast", "reset_on_progress", "max_preemptions",
                  "hang_timeout_s", "start_timeout_s", "node_timeout_s")
+    max_failures: int
+    fail_fast: bool
+    reset_on_progress: bool | None
+    max_preemptions: int | None
+    hang_timeout_s: float | None
+    start_timeout_s: float | None
+    node_timeout_s: float | None
 
     def __init__(self, max_failures: int = 0, fail_fast: bool | str = False,
                  controller_failure_limit: int | None = None,
                  reset_on_progress: bool | None = None,
-                 max_preemptions: int | None = None, hang_timeout_s: float | None = None,
+                 max_preemptions: int | None = None,
+                 hang_timeout_s: float | None = None,
                  start_timeout_s: float | None = None,
                  node_timeout_s: float | None = None) -> None:
         _ignored("FailureConfig", {"controller_failure_limit": controller_failure_limit},
@@ -183,7 +203,9 @@ def _says_low_is_good(metric: object) -> bool:
     """Does its name say so? The same rule as that of raytrain.cfg(5)."""
     import re
 
-    words = re.findall("[a-z0-9]+", metric.lower()) if isinstance(metric, str) else []
+    if not isinstance(metric, str):
+        return False
+    words = re.findall("[a-z0-9]+", metric.lower())
     if not words or {"neg", "negative"} & set(words):
         return False
     return bool(
@@ -204,14 +226,22 @@ class CheckpointConfig(_Config):
     _settings = ("num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order",
                  "checkpoint_frequency", "checkpoint_at_end", "mode",
                  "checkpoint_interval_s", "replicas", "stripe_count")
+    num_to_keep: int | None
+    checkpoint_score_attribute: str | None
+    checkpoint_score_order: str
+    checkpoint_frequency: int
+    checkpoint_at_end: bool | None
+    mode: str | None
+    checkpoint_interval_s: float | None
+    replicas: int | None
+    stripe_count: int | None
 
     def __init__(self, num_to_keep: int | None = None,
                  checkpoint_score_attribute: str | None = None,
-                 checkpoint_score_order: str | None = None, checkpoint_frequency: int = 0,
-                 checkpoint_at_end: bool | None = None, mode: str | None = None,
-                 checkpoint_interval_s: float | None = None,
-                 replicas: int | None = None,
-                 stripe_count: int | None = None) -> None:
+                 checkpoint_score_order: str | None = None,
+                 checkpoint_frequency: int = 0, checkpoint_at_end: bool | None = None,
+                 mode: str | None = None, checkpoint_interval_s: float | None = None,
+                 replicas: int | None = None, stripe_count: int | None = None) -> None:
         if num_to_keep is not None:
             _integer("CheckpointConfig: num_to_keep", num_to_keep, 1)
         if checkpoint_score_order is None:
@@ -233,8 +263,9 @@ class SyncConfig(_Config):
     """
 
     _settings = ("staging_path",)
+    staging_path: str | None
 
-    def __init__(self, staging_path: str | None = None, sync_period: int | None = None,
+    def __init__(self, staging_path: Path | None = None, sync_period: int | None = None,
                  sync_timeout: int | None = None, sync_artifacts: bool | None = None,
                  sync_artifacts_on_checkpoint: bool | None = None) -> None:
         _ignored("SyncConfig", {"sync_period": sync_period, "sync_timeout": sync_timeout,
@@ -251,8 +282,9 @@ class DataConfig(_Config):
     workers; of the others each worker reads all rows."""
 
     _settings = ("datasets_to_split",)
+    datasets_to_split: str | list[str]
 
-    def __init__(self, datasets_to_split: str | list = "all",
+    def __init__(self, datasets_to_split: str | list[str] = "all",
                  execution_options: object = None,
                  enable_shard_locality: bool | None = None) -> None:
         _ignored("DataConfig", {"execution_options": execution_options,
@@ -263,7 +295,7 @@ class DataConfig(_Config):
         self._set(locals())
 
 
-def _path(path: object) -> str | None:
+def _path(path: Path | bytes | None) -> str | None:
     import os
 
     if path is None:
@@ -315,19 +347,36 @@ class RunConfig(_Config):
                  "sync_config", "stop", "callbacks", "stop_before_end_s", "grace_s",
                  "exit_grace_s", "requeue_on_stop", "allow_code", "verbose", "on_existing",
                  "launcher", "options")
+    name: str | None
+    storage_path: str | None
+    failure_config: FailureConfig | None
+    checkpoint_config: CheckpointConfig | None
+    sync_config: SyncConfig | None
+    stop: dict[str, float] | None
+    callbacks: list[Any] | None
+    stop_before_end_s: float | None
+    grace_s: float | None
+    exit_grace_s: float | None
+    requeue_on_stop: bool | None
+    allow_code: bool | None
+    verbose: int | None
+    on_existing: str | None
+    launcher: str | None
+    options: tuple[str, ...]
     _flags = ("verbose", "on_existing", "launcher", "options")
 
-    def __init__(self, name: str | None = None, storage_path: str | None = None,
+    def __init__(self, name: str | None = None, storage_path: Path | None = None,
                  storage_filesystem: object = None,
                  failure_config: FailureConfig | None = None,
                  checkpoint_config: CheckpointConfig | None = None,
                  sync_config: SyncConfig | None = None, verbose: int | None = None,
-                 stop: dict | None = None, callbacks: list | None = None,
-                 progress_reporter: object = None, log_to_file: object = None,
-                 worker_runtime_env: object = None, stop_before_end_s: float | None = None,
-                 grace_s: float | None = None, requeue_on_stop: bool | None = None,
-                 on_existing: str | None = None, launcher: str | None = None,
-                 options: tuple = (), allow_code: bool | None = None,
+                 stop: dict[str, float] | None = None,
+                 callbacks: list[Any] | None = None, progress_reporter: object = None,
+                 log_to_file: object = None, worker_runtime_env: object = None,
+                 stop_before_end_s: float | None = None, grace_s: float | None = None,
+                 requeue_on_stop: bool | None = None, on_existing: str | None = None,
+                 launcher: str | None = None, options: Sequence[str] = (),
+                 allow_code: bool | None = None,
                  exit_grace_s: float | None = None) -> None:
         if storage_filesystem is not None:
             raise ValueError("RunConfig: raytrain has no storage_filesystem; mount the "
@@ -354,7 +403,7 @@ class RunConfig(_Config):
         options = tuple(options)
         self._set(locals())
 
-    def _keys(self) -> dict:
+    def _keys(self) -> dict[str, Any]:
         keys = {k: v for k, v in super()._keys().items() if k not in self._flags}
 
         for group in ("failure_config", "checkpoint_config", "sync_config"):
@@ -363,13 +412,13 @@ class RunConfig(_Config):
         if "stop" in keys:
             keys["stop"] = _stop_keys(self.stop)
         if "callbacks" in keys:
-            named = [c for c in self.callbacks if isinstance(c, (str, dict))]
+            named = [c for c in self.callbacks or () if isinstance(c, (str, dict))]
             keys["callbacks"] = named
             if self.callbacks and not named:
                 del keys["callbacks"]
         return keys
 
-    def _user_callbacks(self) -> list:
+    def _user_callbacks(self) -> list[Any]:
         """Those that are objects of this process."""
         return [c for c in self.callbacks or () if not isinstance(c, (str, dict))]
 
@@ -421,7 +470,7 @@ def _scalar(value: object) -> str:
     if isinstance(value, float):
         text = repr(value)
         return text if "." in text or "e" in text else text + ".0"
-    return _string(value)
+    return _string(cast(str, value))
 
 
 def is_storable(value: object) -> bool:

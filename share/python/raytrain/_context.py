@@ -4,12 +4,17 @@ in the run."""
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from . import _session
 from ._session import facts, session
 
+if TYPE_CHECKING:
+    from ._protocols import Facts
+    from .checkpoint import Checkpoint
 
-def report(metrics: dict, checkpoint=None) -> None:
+
+def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None) -> None:
     """End one training iteration. COLLECTIVE: every worker calls it.
 
     metrics: {name: number}; a bool counts as 0 or 1, an array or tensor of one element
@@ -52,7 +57,7 @@ def should_checkpoint() -> bool:
     return s.should_checkpoint
 
 
-def get_checkpoint():
+def get_checkpoint() -> Checkpoint | None:
     """The Checkpoint that this attempt starts from; None on a fresh start. The same on
     every worker."""
     s = session()
@@ -66,7 +71,7 @@ def get_checkpoint():
 class Context:
     """Where this worker is, and what it is a part of."""
 
-    def __init__(self, info: dict):
+    def __init__(self, info: Facts) -> None:
         self._info = info
 
     def get_world_rank(self) -> int:
@@ -103,7 +108,7 @@ class Context:
         """The directory of the run, which all workers share."""
         return self._info["run_dir"]
 
-    def get_storage(self):
+    def get_storage(self) -> Storage:
         """Where the run keeps its files."""
         return Storage(self._info)
 
@@ -111,11 +116,11 @@ class Context:
         """How often the run has been started again after a failure: 0 at first."""
         return self._info["attempt"]
 
-    def get_metadata(self) -> dict:
+    def get_metadata(self) -> dict[str, Any]:
         """The metadata of the trainer."""
         return dict(_session.metadata)
 
-    def get_config(self) -> dict:
+    def get_config(self) -> dict[str, Any]:
         """The configuration's train_loop_config: ``raytrain.config``."""
         return self._info["config"]
 
@@ -123,7 +128,7 @@ class Context:
 class Storage:
     """The storage of a run."""
 
-    def __init__(self, info: dict):
+    def __init__(self, info: Facts) -> None:
         self._info = info
 
     @property
@@ -139,7 +144,8 @@ class Storage:
     @property
     def artifacts_path(self) -> str:
         """A directory for the script's own files, which all workers share."""
-        return session().call("artifacts")[0]["path"]
+        path: str = session().call("artifacts")[0]["path"]
+        return path
 
 
 def get_context() -> Context:

@@ -14,9 +14,10 @@ import tempfile
 import threading
 import traceback
 import warnings
+from typing import Any
 
 from ._records import error_of, metrics_of, vector_of
-from .callback import WorkerGroupContext
+from .callback import RunContext, WorkerGroupContext
 from .checkpoint import Checkpoint
 from .result import Result
 
@@ -57,7 +58,7 @@ class _Lines:
     """Lines that one thread adds and another one takes."""
 
     def __init__(self) -> None:
-        self._lines: collections.deque = collections.deque()
+        self._lines: collections.deque[bytes] = collections.deque()
         self._bytes = 0
         self._changed = threading.Condition()
         self._complete = self._dropped = False
@@ -100,7 +101,7 @@ class _Lines:
 class Listener:
     """From the start of raytrain-run to the last call of a callback."""
 
-    def __init__(self, callbacks: list, run_context: object) -> None:
+    def __init__(self, callbacks: list[Any], run_context: RunContext) -> None:
         self._calls = _Calls(callbacks, run_context)
         self._lines = _Lines()
         self._fifo = _Fifo()
@@ -174,7 +175,7 @@ class Listener:
 class _Calls:
     """Events as calls of the callbacks' methods."""
 
-    def __init__(self, callbacks: list, run_context: object) -> None:
+    def __init__(self, callbacks: list[Any], run_context: RunContext) -> None:
         self._callbacks = callbacks
         self._context = run_context
         self.lost = 0
@@ -199,7 +200,7 @@ class _Calls:
                 _warn(f"{type(callback).__name__}.{method}() has failed; the run goes on\n"
                       + traceback.format_exc().rstrip())
 
-    def _group(self, attempt: dict) -> object:
+    def _group(self, attempt: dict[str, Any]) -> object:
         scaling = self._context.scaling_config
         return WorkerGroupContext(
             run_attempt_id=attempt.get("attempt", 0), num_workers=attempt.get("workers", 0),
@@ -209,21 +210,21 @@ class _Calls:
 
     # ---- The events of raytrain-run; raytrain.cfg(5) describes them ----
 
-    def _on_lost(self, event: dict) -> None:
+    def _on_lost(self, event: dict[str, Any]) -> None:
         self.lost += event.get("lines", 0)
 
-    def _on_start(self, event: dict) -> None:
+    def _on_start(self, event: dict[str, Any]) -> None:
         self._context = dataclasses.replace(self._context, name=event["run"],
                                             path=event["path"])
         self._all("after_controller_start", self._context)
 
-    def _on_attempt_start(self, event: dict) -> None:
+    def _on_attempt_start(self, event: dict[str, Any]) -> None:
         attempt = event["attempt"]
         self._context = dataclasses.replace(self._context, attempt=attempt["attempt"],
                                             world_size=attempt["workers"])
         self._all("before_worker_group_start", self._group(attempt))
 
-    def _on_report(self, event: dict) -> None:
+    def _on_report(self, event: dict[str, Any]) -> None:
         report = metrics_of(event["report"])
         checkpoint = report.get("checkpoint")
         self._context = dataclasses.replace(self._context, report=report)
@@ -231,19 +232,19 @@ class _Calls:
             checkpoint = Checkpoint(os.path.join(self._context.path, checkpoint))
         self._all("after_report", self._context, [_of_rank_0(report)], checkpoint or None)
 
-    def _on_attempt_end(self, event: dict) -> None:
+    def _on_attempt_end(self, event: dict[str, Any]) -> None:
         attempt, path = event["attempt"], self._context.path
         if attempt.get("outcome") == "failed":
             error = error_of(attempt, path, attempt)
             self._all("after_exception", self._context, {error.rank: error})
         self._all("after_worker_group_shutdown", self._group(attempt))
 
-    def _on_end(self, event: dict) -> None:
+    def _on_end(self, event: dict[str, Any]) -> None:
         result = Result._from_record(event["result"], self._context.train_loop_config)
         self._all("after_controller_finish", result)
 
 
-def _of_rank_0(report: dict) -> dict:
+def _of_rank_0(report: dict[str, Any]) -> dict[str, Any]:
     """The training function's metrics, as this rank reported them."""
     metrics = {}
 

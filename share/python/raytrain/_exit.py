@@ -12,12 +12,13 @@ import os
 import sys
 import threading
 import time
+from typing import Any
 
 LIMIT_S = 1.0
 STILL_S = 0.02  # longer than a thread waits for the GIL at once: 5 ms
 
 
-def _threads() -> dict:
+def _threads() -> dict[str, Any]:
     """For each other thread its state and how often it was switched."""
     own = str(threading.get_native_id())
     seen = {}
@@ -33,7 +34,7 @@ def _threads() -> dict:
     return seen
 
 
-def _sleeping(threads: dict) -> bool:
+def _sleeping(threads: dict[str, Any]) -> bool:
     return not any(line.startswith("State:\tR") for lines in threads.values()
                    for line in lines)
 

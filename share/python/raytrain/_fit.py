@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
+from typing import TYPE_CHECKING, Any, ContextManager
 
 from . import _config as configs
 from . import _events, _launch, _memory, _shipping, _stored
@@ -15,18 +16,21 @@ from .callback import RunContext
 from .errors import InvalidArgument, TrainingFailedError, TrainingStopped
 from .result import Result
 
+if TYPE_CHECKING:
+    from ._protocols import DatasetLike, FunctionTrainer
+
 STORAGE = "raytrain_results"
 START = ".start.h5"  # beside the run directory: a checkpoint that no run has saved
 
 # The runs of fit() in this process, in their order: a script without a guard is imported
 # by the workers, and comes by the earlier ones again.
-finished: list = []
+finished: list[str] = []
 
 
 class Fit:
     """From a trainer to raytrain-run's files and command line, and back to a Result."""
 
-    def __init__(self, trainer: object) -> None:
+    def __init__(self, trainer: FunctionTrainer) -> None:
         self.trainer = trainer
         self.run_config = trainer.run_config
         self.storage = os.path.abspath(self.run_config.storage_path or STORAGE)
@@ -38,7 +42,7 @@ class Fit:
                                  time.strftime("%Y-%m-%d_%H-%M-%S"),
                                  os.urandom(3).hex())
 
-    def _mode(self) -> list:
+    def _mode(self) -> list[str]:
         """What becomes of a run of this name."""
         mode = self.run_config.on_existing
 
@@ -48,7 +52,9 @@ class Fit:
             requeued = os.environ.get("SLURM_RESTART_COUNT", "0") not in ("", "0")
             again = requeued or self.run_config.requeue_on_stop
             mode = "resume" if again and self.run_config.name else "fresh"
-        return {"resume": ["--resume"], "fresh": ["--fresh"], "error": []}[mode]
+        flags: dict[str, list[str]] = {"resume": ["--resume"], "fresh": ["--fresh"],
+                                       "error": []}
+        return flags[mode]
 
     def _checkpoint(self) -> str | None:
         """The file to start from. A run that is restored needs it, too, if it has no
@@ -81,10 +87,10 @@ class Fit:
         _stored.save(start, path)
         return path
 
-    def _keys(self) -> dict:
+    def _keys(self) -> dict[str, Any]:
         """The whole of raytrain.cfg."""
         trainer = self.trainer
-        keys = {"backend": trainer.backend}
+        keys: dict[str, Any] = {"backend": trainer.backend}
         backend_config = trainer._backend_keys()
 
         if backend_config:
@@ -100,13 +106,14 @@ class Fit:
             keys["data_config"] = trainer.data_config._keys()
         return keys
 
-    def _common_keys(self) -> dict:
+    def _common_keys(self) -> dict[str, Any]:
         """What all trainers have."""
         trainer = self.trainer
         run = self.run_config._keys()
 
         run["name"], run["storage_path"] = self.name, self.storage
-        keys = {"scaling_config": trainer.scaling_config._keys(), "run_config": run}
+        keys: dict[str, Any] = {"scaling_config": trainer.scaling_config._keys(),
+                                "run_config": run}
         if self.datasets:
             keys["datasets"] = {name: dataset_keys(name, dataset)
                                 for name, dataset in self.datasets.items()}
@@ -117,18 +124,18 @@ class Fit:
             keys["resume_from_checkpoint"] = start
         return keys
 
-    def _kept(self) -> dict:
+    def _kept(self) -> dict[str, DatasetLike]:
         """The datasets; those of arrays in memory as files that stay with the run."""
         return {name: _memory.keep(dataset, f"{self.path}.data-{name}")
                 if hasattr(dataset, "_file") else dataset
                 for name, dataset in self.trainer.datasets.items()}
 
-    def _recorded(self) -> dict:
+    def _recorded(self) -> dict[str, Any]:
         """What raytrain.cfg can express of train_loop_config."""
         return {k: v for k, v in (self.trainer.train_loop_config or {}).items()
                 if configs.is_storable({k: v})}
 
-    def _payload(self) -> dict:
+    def _payload(self) -> dict[str, Any]:
         trainer = self.trainer
         cwd = os.getcwd()
         return {"function": _shipping.pack(trainer.train_loop_per_worker,
@@ -138,7 +145,7 @@ class Fit:
                 "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
                 "argv": list(sys.argv), "earlier": list(finished)}
 
-    def _command(self, file: str) -> list:
+    def _command(self, file: str) -> list[str]:
         run = self.run_config
         command = [_launch.program(), "--json", "--config", file, *self._mode()]
         if run.verbose == 0:
@@ -147,11 +154,12 @@ class Fit:
             command += ["--launcher", run.launcher]
         return command + [*run.options, *self._workers_command()]
 
-    def _workers_command(self) -> list:
+    def _workers_command(self) -> list[str]:
         """What raytrain-run starts on each worker."""
         return ["--", *_launch.interpreter(), "-m", "raytrain._worker"]
 
-    def _environment(self, payload: dict, keys: dict, scratch: str) -> dict:
+    def _environment(self, payload: dict[str, Any], keys: dict[str, Any],
+                     scratch: str) -> dict[str, Any]:
         """That of raytrain-run and the workers, which find this package by themselves."""
         payload["settings"].update(
             resume_from_checkpoint=keys.get("resume_from_checkpoint"),
@@ -160,7 +168,7 @@ class Fit:
         _shipping.write(shipped, payload)
         return {**os.environ, "RAYTRAIN_FIT": shipped}
 
-    def _listener(self, environment: dict):
+    def _listener(self, environment: dict[str, str]) -> ContextManager[object]:
         """What calls the UserCallbacks meanwhile, if there are any."""
         callbacks = self.run_config._user_callbacks()
         if not callbacks:
@@ -176,7 +184,7 @@ class Fit:
         environment.update(listener.environment)
         return listener
 
-    def run(self) -> object:
+    def run(self) -> Result:
         """The files are where all nodes see them, and only their owner."""
         payload = self._payload()
         os.makedirs(self.storage, exist_ok=True)
@@ -196,7 +204,8 @@ class Fit:
             shutil.rmtree(scratch, ignore_errors=True)
         return self._conclude(*ended)
 
-    def _conclude(self, status: int, record: dict | None, signals: list) -> object:
+    def _conclude(self, status: int, record: dict[str, Any] | None,
+                  signals: list[int]) -> Result:
         result = None
         if record:
             result = Result._from_record(record, self.trainer.train_loop_config)
@@ -212,10 +221,10 @@ class Fit:
                     "say why")
 
 
-def start_of(path: str, settings: dict) -> str | None:
+def start_of(path: str, settings: dict[str, Any]) -> str | None:
     """The checkpoint that a run to be restored has started from, if it still exists, also
     when both have moved."""
-    start = settings.get("resume_from_checkpoint")
+    start: str | None = settings.get("resume_from_checkpoint")
 
     for file in (path + START, start) if start and start.endswith(START) else (start,):
         if file and os.path.isfile(file):
@@ -223,7 +232,7 @@ def start_of(path: str, settings: dict) -> str | None:
     return None
 
 
-def dataset_keys(name: str, dataset: object) -> dict:
+def dataset_keys(name: str, dataset: object) -> dict[str, Any]:
     if isinstance(dataset, (str, os.PathLike)):
         return {"path": configs._path(dataset)}
     if getattr(dataset, "_state", None) or getattr(dataset, "_functions", None):
@@ -231,7 +240,8 @@ def dataset_keys(name: str, dataset: object) -> dict:
                         "as it was read, and preprocessor=; map_batches() in the training "
                         "function")
     if hasattr(dataset, "_keys"):
-        return dataset._keys()
+        keys: dict[str, Any] = dataset._keys()
+        return keys
     raise TypeError(f"datasets[{name!r}] is a path or made by raytrain.data, such as "
                     f"raytrain.data.read_hdf5(path), not {type(dataset).__name__}. To "
                     "train on data in memory, load it in the training function")

@@ -30,7 +30,7 @@ class Entry:
 
     __slots__ = ("row", "nbytes", "write", "sharded")
 
-    def __init__(self, row: list, nbytes: int, write, sharded: bool = False):
+    def __init__(self, row: list[Any], nbytes: int, write, sharded: bool = False):
         self.row = row
         self.nbytes = nbytes
         # bytes, or a function that is called with the buffer and an offset in it
@@ -95,7 +95,7 @@ class _Leaf:
                 self.high += (size - 1) * stride
         self.high += self.itemsize
 
-    def steps(self) -> tuple:
+    def steps(self) -> tuple[Any, ...]:
         """The strides, in bytes."""
         if self.strides is None:
             step, steps = self.itemsize, []
@@ -233,7 +233,7 @@ class Flattener:
     def __init__(self):
         self.entries: list[Entry] = []
         self.leaves: list[_Leaf] = []
-        self.order: list = []  # entries and leaves, as the walk has met them
+        self.order: list[Any] = []  # entries and leaves, as the walk has met them
         self.seen: dict[int, int] = {}  # id of an array: its number
         self.n_extra = 0
 
@@ -335,8 +335,8 @@ class Flattener:
 
     # -- containers --
 
-    def mapping(self, value: dict, path: str, word: str) -> Any:
-        pairs: list = []
+    def mapping(self, value: dict[str, Any], path: str, word: str) -> Any:
+        pairs: list[Any] = []
         plain = len(value) > SCALARS_MAX and _all_scalars(value.values())
         used: set[str] = set()
         for key, item in value.items():
@@ -502,7 +502,7 @@ class Flattener:
                 return self.share_base(group, base)
         if all(leaf.contiguous for leaf in group):
             return self.share_union(group, low, high)
-        first: dict = {}  # equal views at least are stored once
+        first: dict[str, Any] = {}  # equal views at least are stored once
         for leaf in group:
             same = first.setdefault(leaf.geometry(), leaf)
             if same is not leaf:
@@ -564,7 +564,7 @@ class Flattener:
             row.append("own")
         return Entry(row, leaf.nbytes, leaf.copy)
 
-    def run(self, value: dict) -> tuple[list[Entry], str]:
+    def run(self, value: dict[str, Any]) -> tuple[list[Entry], str]:
         try:
             tree = self.mapping(
                 value, "", "ordered" if type(value) is OrderedDict else "dict"
@@ -601,7 +601,7 @@ def _pickle(value: Any) -> bytes:
         return cloudpickle.dumps(value, protocol=4)
 
 
-def flatten(value: dict) -> tuple[list[Entry], str]:
+def flatten(value: dict[str, Any]) -> tuple[list[Entry], str]:
     """The datasets of a dict, and its structure as a JSON text.
 
     Raises TypeError for a key that cannot be stored, ValueError if the dict contains

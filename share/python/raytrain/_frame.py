@@ -3,6 +3,7 @@ back: numbers, words and texts as arrays of str, sparse vectors as a SciPy matri
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 # raytrain_dtype in C, as NumPy and the struct module call them. A bfloat16 is two bytes.
 NUMPY = {"float32": "f4", "float64": "f8", "float16": "f2", "int8": "i1", "int16": "i2",
@@ -27,7 +28,8 @@ class SparseRows:
     """Sparse vectors of equal length, a row each, as scipy.sparse.csr_matrix has them; in
     its place if SciPy is not installed."""
 
-    def __init__(self, data: object, indices: object, indptr: object, shape: tuple):
+    def __init__(self, data: object, indices: object, indptr: object,
+                 shape: tuple[Any, ...]):
         self.data = data
         self.indices = indices
         self.indptr = indptr
@@ -47,7 +49,7 @@ class SparseRows:
         return f"<SparseRows {self.shape[0]} x {self.shape[1]}, {len(self.data)} elements>"
 
 
-def sparse(data: object, indices: object, indptr: object, shape: tuple):
+def sparse(data: object, indices: object, indptr: object, shape: tuple[Any, ...]):
     try:
         from scipy.sparse import csr_matrix
     except ImportError:
@@ -67,11 +69,11 @@ class Column:
     the rows are codes.
     """
 
-    def __init__(self, said: dict, data: bytes):
+    def __init__(self, said: dict[str, Any], data: bytes):
         self.name: str = said["name"]
         self.kind: str = said["kind"]
         self.dtype: str = said.get("dtype", "str")
-        self.shape: tuple = tuple(said.get("shape", ()))
+        self.shape: tuple[Any, ...] = tuple(said.get("shape", ()))
         self.words = _unpacked(data, *said["words"]) if "words" in said else None
         self._table: object = None
 
@@ -83,7 +85,7 @@ class Column:
         return self._table
 
 
-def _unpacked(data: bytes, first: int, size: int) -> list:
+def _unpacked(data: bytes, first: int, size: int) -> list[Any]:
     """The words of dictionary_pack()."""
     words = []
     at, end = first, first + size
@@ -98,14 +100,14 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def columns_of(reply: dict, data: bytes) -> dict:
+def columns_of(reply: dict[str, Any], data: bytes) -> dict[str, Any]:
     """{name: Column}, in their order."""
     return {said["name"]: Column(said, data) for said in reply["columns"]}
 
 
 # ---- Rows ----
 
-def _array(block: object, dtype: str, shape: list, offset: int):
+def _array(block: object, dtype: str, shape: list[Any], offset: int):
     size = int(NUMPY[dtype][1:])
     for n in shape:
         size *= n
@@ -121,7 +123,7 @@ def _texts(data: object, offsets: object, numpy: object):
     return _objects(texts, numpy)
 
 
-def _objects(values: list, numpy: object):
+def _objects(values: list[Any], numpy: object):
     if numpy is None:
         return values
     array = numpy.empty(len(values), dtype=object)
@@ -135,7 +137,7 @@ def _words(column: Column, codes: object, numpy: object):
     return [column.words[code] if code >= 0 else None for code in codes]
 
 
-def _ragged(column: Column, block: object, rows: int, place: list, numpy: object):
+def _ragged(column: Column, block: object, rows: int, place: list[Any], numpy: object):
     data, elements, at, indices = place
     offsets = _array(block, "uint64", [rows + 1], at)
     if column.kind == "text":
@@ -149,8 +151,8 @@ def _ragged(column: Column, block: object, rows: int, place: list, numpy: object
     return _objects([list(words[bounds[i]:bounds[i + 1]]) for i in range(rows)], numpy)
 
 
-def decode(columns: dict, block: object, rows: int, places: list,
-           codes: bool = False) -> dict:
+def decode(columns: dict[str, Any], block: object, rows: int, places: list[Any],
+           codes: bool = False) -> dict[str, Any]:
     """{name: array} of a block, views of it where that can be. codes: words as the int32
     codes that they are stored as."""
     numpy = numpy_or_none()
@@ -177,7 +179,7 @@ def empty(column: Column):
     return numpy.empty([0, *column.shape], dtype)
 
 
-def concatenate(parts: list):
+def concatenate(parts: list[Any]):
     """Several batches of a column as one array. Needs NumPy."""
     import numpy
 
@@ -211,7 +213,7 @@ class _Made:
         self.dtype = _DTYPES.get(array.dtype.str[1:]) if self.kind == "numbers" else "str"
 
 
-def described(batch: dict) -> dict:
+def described(batch: dict[str, Any]) -> dict[str, Any]:
     """{name: what the column is} of a batch that was not read but made."""
     return {name: _Made(array) for name, array in batch.items()}
 
@@ -273,7 +275,7 @@ def _is_missing(value: object, numpy: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")  # of pandas
 
 
-def _of_objects(name: str, values: list, numpy: object):
+def _of_objects(name: str, values: list[Any], numpy: object):
     """An array of what all values are, but for those that are missing."""
     import numbers
 
@@ -298,14 +300,15 @@ def _of_objects(name: str, values: list, numpy: object):
                      "numbers, or all str")
 
 
-def _filled(values: list, there: list, dtype: str, numpy: object) -> tuple:
+def _filled(values: list[Any], there: list[Any], dtype: str,
+            numpy: object) -> tuple[Any, ...]:
     """The arguments of numpy.array(): with NaN for what is missing."""
     if len(there) == len(values):
         return values, dtype
     return [numpy.nan if _is_missing(v, numpy) else v for v in values], "f8"
 
 
-def words_of(name: str, array: object) -> tuple:
+def words_of(name: str, array: object) -> tuple[Any, ...]:
     """The words of an array of str and None as dictionary_pack() makes them, and the int32
     code of each row, -1 for None."""
     import numpy
@@ -321,7 +324,7 @@ def words_of(name: str, array: object) -> tuple:
     return bytes(packed), numpy.array([codes[value] for value in values], "i4")
 
 
-def _raw(name: str, word: str, values: list) -> bytes:
+def _raw(name: str, word: str, values: list[Any]) -> bytes:
     """A str as bytes. Those that os.fsdecode() could not decode are as they were."""
     try:
         return word.encode("utf-8", "surrogateescape")
@@ -333,7 +336,7 @@ def _raw(name: str, word: str, values: list) -> bytes:
             "'replace') joins pairs and replaces others") from None
 
 
-def encode(batch: dict, limit: int):
+def encode(batch: dict[str, Any], limit: int):
     """Yields (columns, rows, places, block) of parts of at most about `limit` bytes."""
     arrays = {name: plain(name, values) for name, values in batch.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
@@ -353,7 +356,7 @@ def _bytes(array: object) -> int:
     return sum(8 + len(value or "") for value in array.tolist())
 
 
-def _part(arrays: dict) -> tuple:
+def _part(arrays: dict[str, Any]) -> tuple[Any, ...]:
     columns, places, block = [], [], bytearray()
     rows = 0
 

@@ -3,6 +3,7 @@ raytrain's own processes, so that it has parameters in place of a function."""
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from . import _config as configs
 from . import _read_config, _records, _worker, data
@@ -57,7 +58,7 @@ def _plain(what: str, value: object) -> object:
     return value
 
 
-def _parameters(what: str, given: dict) -> dict:
+def _parameters(what: str, given: dict[str, Any]) -> dict[str, Any]:
     """Without those that are None, which stands for the library's default."""
     made = {}
 
@@ -95,7 +96,7 @@ def _in_c(preprocessor: object) -> object:
     return preprocessor
 
 
-def _columns(what: str, columns: object) -> list | None:
+def _columns(what: str, columns: object) -> list[Any] | None:
     if columns is None:
         return None
     columns = [columns] if isinstance(columns, str) else list(columns)
@@ -130,17 +131,18 @@ class GBDTTrainer:
     _trainer = ""  # the key `trainer` of raytrain.cfg
     train_loop_config = None
 
-    def __init__(self, *, datasets: dict, label_column: str | None = None,
-                 params: dict | None = None, num_boost_round: int = 10,
-                 dmatrix_params: dict | None = None,
+    def __init__(self, *, datasets: dict[str, Any], label_column: str | None = None,
+                 params: dict[str, Any] | None = None, num_boost_round: int = 10,
+                 dmatrix_params: dict[str, Any] | None = None,
                  scaling_config: configs.ScalingConfig | None = None,
-                 run_config: configs.RunConfig | None = None, preprocessor: object = None,
-                 resume_from_checkpoint: object = None,
+                 run_config: configs.RunConfig | None = None,
+                 preprocessor: object = None, resume_from_checkpoint: object = None,
                  early_stopping_rounds: int | None = None,
                  early_stopping_metric: str | None = None,
                  weight_column: str | None = None, qid_column: str | None = None,
                  group_column: str | None = None, base_margin_column: str | None = None,
-                 categorical_features: list | None = None, **train_kwargs: object) -> None:
+                 categorical_features: list[Any] | None = None,
+                 **train_kwargs: object) -> None:
         for name in train_kwargs:
             hint = _INSTEAD.get(name)
             raise TypeError(f"{type(self).__name__} has no argument {name!r}"
@@ -172,7 +174,7 @@ class GBDTTrainer:
         self.preprocessor = _in_c(preprocessor)
         self.starting_checkpoint = resume_from_checkpoint
         self._restored_from: str | None = None
-        self._kept: dict = {}  # keys of the run that it continues
+        self._kept: dict[str, Any] = {}  # keys of the run that it continues
 
     def fit(self):
         """Run the training to its end, and return its Result.
@@ -181,7 +183,7 @@ class GBDTTrainer:
         75) if it was stopped on request, ValueError for settings that cannot be.
         """
         if _worker._shipped is not None:  # a script that another trainer's workers import
-            return _worker._come_by(self)
+            return _worker._come_by()
         if os.environ.get("RAYTRAIN_SESSION"):
             raise RuntimeError("fit() was called in a worker, which cannot start workers")
         return _GBDTFit(self).run()
@@ -235,7 +237,7 @@ class GBDTTrainer:
 
     # ---- For fit() ----
 
-    def _keys(self) -> dict:
+    def _keys(self) -> dict[str, Any]:
         """Those of raytrain.cfg that other trainers do not have."""
         keys = {"trainer": self._trainer}
         for name, key in _KEYS.items():
@@ -257,7 +259,7 @@ _KEYS = {"label_column": "label", "weight_column": "weight", "qid_column": "qid"
          "early_stopping_metric": "early_stopping_metric"}
 
 
-def _run_cfg(path: str) -> tuple:
+def _run_cfg(path: str) -> tuple[Any, ...]:
     """The configuration of a run, and why it is not acted upon, which may be None."""
     file = os.path.join(os.fspath(path), "run.cfg")
     if not os.path.isfile(file):
@@ -273,7 +275,7 @@ class _GBDTFit(Fit):
     def _payload(self) -> None:
         """No function is sent to the workers."""
 
-    def _keys(self) -> dict:
+    def _keys(self) -> dict[str, Any]:
         trainer = self.trainer
         keys = {**trainer._keys(), **self._common_keys()}
         run = keys["run_config"]
@@ -284,9 +286,10 @@ class _GBDTFit(Fit):
                 if name == "run_config" else value
         return keys
 
-    def _workers_command(self) -> list:
+    def _workers_command(self) -> list[Any]:
         return []
 
-    def _environment(self, payload: None, keys: dict, scratch: str) -> dict:
+    def _environment(self, payload: None, keys: dict[str, Any],
+                     scratch: str) -> dict[str, Any]:
         """With a sign for raytrain-run that it was not started from a command line."""
         return {**os.environ, "RAYTRAIN_FIT": os.path.join(scratch, "raytrain.cfg")}

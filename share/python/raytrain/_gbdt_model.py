@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from . import _frame
 from .errors import NotFound
@@ -50,12 +51,12 @@ def library(name: str, package: str, checkpoint: object | None = None):
             f"gives the model as the library itself loads it: {error}", name=name) from error
 
 
-def feature_names(checkpoint: object) -> list | None:
+def feature_names(checkpoint: object) -> list[Any] | None:
     """The columns of a model's features; None if they have no names."""
     return json.loads(text_of(checkpoint, "gbdt/features", "null"))
 
 
-def importance(checkpoint: object, kind: str) -> dict:
+def importance(checkpoint: object, kind: str) -> dict[str, Any]:
     """{feature: importance} of the features that the model uses, the greatest first."""
     if kind not in ("gain", "splits"):
         raise ValueError(f"kind={kind!r}: it is 'gain' or 'splits'")
@@ -78,14 +79,14 @@ def _numbers(name: str, value: object):
     return array.reshape(len(array), -1) if array.ndim > 2 else array
 
 
-def _feature_names(name: str, array: object) -> list:
+def _feature_names(name: str, array: object) -> list[Any]:
     """What the features of a column are called."""
     if len(array.shape) == 1:
         return [name]
     return [f"{name}_{i}" for i in range(array.shape[1])]
 
 
-def _columns(batch: dict, names: list | None) -> dict:
+def _columns(batch: dict[str, Any], names: list[Any] | None) -> dict[str, Any]:
     """{column: array} of those that have features of the model, and maybe others."""
     wanted = None if names is None else set(names)
     columns = {}
@@ -99,7 +100,7 @@ def _columns(batch: dict, names: list | None) -> dict:
     return columns
 
 
-def _picked(columns: dict, names: list, dtype: str):
+def _picked(columns: dict[str, Any], names: list[Any], dtype: str):
     """The features `names` of columns without sparse ones, as a matrix."""
     import numpy
 
@@ -113,7 +114,7 @@ def _picked(columns: dict, names: list, dtype: str):
     return matrix
 
 
-def _picked_sparse(columns: dict, names: list):
+def _picked_sparse(columns: dict[str, Any], names: list[Any]):
     """The same with sparse columns, as a scipy.sparse.csr_matrix."""
     import numpy
     from scipy import sparse
@@ -129,7 +130,7 @@ def _picked_sparse(columns: dict, names: list):
     return matrix[:, [place[name] for name in names]]
 
 
-def matrix_of(batch: dict, names: list | None, dtype: str):
+def matrix_of(batch: dict[str, Any], names: list[Any] | None, dtype: str):
     """The features of a model in its order, a row each, from {column: array}. names: None if
     the model does not know them: then they are all columns, or the only one of vectors."""
     columns = _columns(batch, names)
@@ -155,13 +156,13 @@ class TreePredictor(Predictor):
 
     _trainer = ""
     # Arguments of predict(), and what raytrain-predict calls it.
-    _outputs: dict = {}
+    _outputs: dict[str, Any] = {}
 
     def __init__(self, model: object, preprocessor: object = None) -> None:
         super().__init__(preprocessor)
         self.model = model
 
-    def predict(self, data: object, feature_columns: list | None = None,
+    def predict(self, data: object, feature_columns: list[Any] | None = None,
                 **settings: object) -> object:
         """What the model says about rows: {column: array}, as {"predictions": array}; a
         DataFrame of pandas, as a DataFrame; or a matrix of the model's features.
@@ -177,7 +178,7 @@ class TreePredictor(Predictor):
         return self._predict(data, feature_columns, settings)
 
     @classmethod
-    def _asked(cls, outputs: object, settings: dict) -> list:
+    def _asked(cls, outputs: object, settings: dict[str, Any]) -> list[Any]:
         """predict.outputs of raytrain.cfg, for arguments of BatchPredictor.predict()."""
         made = [outputs] if isinstance(outputs, str) else list(outputs or ())
         for name, value in settings.items():
@@ -189,7 +190,8 @@ class TreePredictor(Predictor):
                 made.append(cls._outputs[name])
         return made or ["value"]
 
-    def _predict(self, data: object, columns: list | None, settings: dict) -> dict:
+    def _predict(self, data: object, columns: list[Any] | None,
+                 settings: dict[str, Any]) -> dict[str, Any]:
         if isinstance(data, dict):
             data = {name: value if hasattr(value, "indptr") else
                     _frame.array_of(name, value) for name, value in data.items()}

@@ -6,17 +6,21 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from . import _launch, _wire, errors
 
-_helper = None
+if TYPE_CHECKING:
+    from ._protocols import Asks, Buffer, Reply
+
+_helper: Helper | None = None
 _lock = threading.Lock()
 
 
 class Helper:
     """A helper and the connection to it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         import socket
         import subprocess
 
@@ -30,7 +34,8 @@ class Helper:
                 pass_fds=[other.fileno()], start_new_session=True,
                 env=_environment())
 
-    def call(self, op: str, args: dict = {}, data=b"", fds=(), asks=None):
+    def call(self, op: str, args: Mapping[str, Any] = {}, data: Buffer = b"",
+             fds: Sequence[int] = (), asks: Asks | None = None) -> Reply:
         """As Session.call()."""
         try:
             return self._connection.call({"op": op, **args}, data, fds, asks)
@@ -55,7 +60,7 @@ class Helper:
         self._process.returncode = 0
 
 
-def _environment() -> dict:
+def _environment() -> dict[str, str]:
     """Without what belongs to a job step: the helper is no rank of anything."""
     return {name: value for name, value in os.environ.items()
             if not name.startswith(("PMI_", "PMIX_", "RAYTRAIN_"))}

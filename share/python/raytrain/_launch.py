@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
 # The first of these asks raytrain-run to stop, the second kills the workers.
 PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
@@ -69,10 +70,10 @@ class _Signals:
     handles itself, or ignores, are left to it; only the main thread can take any."""
 
     def __init__(self) -> None:
-        self.child = None
-        self.early: list = []
-        self.seen: list = []
-        self.before: dict = {}
+        self.child: subprocess.Popen[str] | None = None
+        self.early: list[int] = []
+        self.seen: list[int] = []
+        self.before: dict[int, Any] = {}
 
     def __enter__(self) -> _Signals:
         import threading
@@ -98,13 +99,13 @@ class _Signals:
         else:
             self.child.send_signal(number)
 
-    def started(self, child: subprocess.Popen) -> None:
+    def started(self, child: subprocess.Popen[str]) -> None:
         self.child = child
         while self.early:
             child.send_signal(self.early.pop(0))
 
 
-def _with_parent(command: list) -> list:
+def _with_parent(command: list[Any]) -> list[Any]:
     """If the caller of fit() is killed, the run is asked to stop: it saves a checkpoint."""
     import shutil
 
@@ -112,13 +113,14 @@ def _with_parent(command: list) -> list:
     return [setpriv, "--pdeathsig", "TERM", "--", *command] if setpriv else command
 
 
-def _show(child: subprocess.Popen) -> None:
-    for line in child.stderr:
+def _show(child: subprocess.Popen[str]) -> None:
+    for line in child.stderr or ():
         sys.stderr.write(line)
         sys.stderr.flush()
 
 
-def run(command: list, environment: dict, scratch: str) -> tuple:
+def run(command: list[Any], environment: dict[str, Any],
+        scratch: str) -> tuple[Any, ...]:
     """Run it to its end. It has a session of its own, so that signals of the terminal reach
     it through this process alone, once each. Returns its exit status, the JSON object that
     it printed or None, and the signals that arrived meanwhile."""
@@ -154,7 +156,7 @@ def run(command: list, environment: dict, scratch: str) -> tuple:
     return status, result, signals.seen
 
 
-def interpreter() -> list:
+def interpreter() -> list[str]:
     """The caller's interpreter with its flags, except those that hide this package."""
-    flags = getattr(subprocess, "_args_from_interpreter_flags", list)()
+    flags: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
     return [sys.executable or "python3"] + [f for f in flags if f not in ("-I", "-E", "-P")]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from typing import Any
 
 from . import _frame, _records, _session, _shipping
 from .errors import InvalidArgument, RaytrainError
@@ -14,10 +15,10 @@ FORMATS = ("numpy", "pandas")
 _PART = 32 << 20  # bytes of a batch that are sent at a time
 
 # {place in the run's chain: Mapper}, of the trainer in this worker.
-_registered: dict = {}
+_registered: dict[str, Any] = {}
 # The functions of checkpoints that may be called, as _code_of() names them: those that this
 # program has itself given to a BatchMapper, and those that its user has allowed.
-_allowed: set = set()
+_allowed: set[Any] = set()
 
 
 # ---- One function ----
@@ -45,17 +46,17 @@ class Mapper:
             _allowed.add(_digest(self._packed))
         return self._packed
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_fn": None, "_packed": self.packed()}
 
-    def settings(self) -> dict:
+    def settings(self) -> dict[str, Any]:
         """As the keys of batch_mapper in raytrain.cfg."""
         keys = {"python": self.name, "batch_format": self.batch_format}
         if self.batch_size is not None:
             keys["batch_size"] = self.batch_size
         return keys
 
-    def __call__(self, batch: dict) -> dict:
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """What the function makes of a batch, of at most batch_size rows at a time."""
         rows = _rows_of(batch)
         step = self.batch_size or max(rows, 1)
@@ -71,7 +72,7 @@ class Mapper:
         return {name: _frame.concatenate([part[name] for part in parts])
                 for name in parts[0]}
 
-    def _apply(self, batch: dict, rows: int) -> dict:
+    def _apply(self, batch: dict[str, Any], rows: int) -> dict[str, Any]:
         if self.batch_format == "pandas":
             made = _of_pandas(self.fn(_to_pandas(batch)))
         else:
@@ -120,13 +121,14 @@ def _import(name: str) -> object:
 
 # ---- Functions that come from a checkpoint ----
 
-def _digest(packed: bytes) -> tuple:
+def _digest(packed: bytes) -> tuple[Any, ...]:
     import hashlib
 
     return "pickle", hashlib.sha256(packed).digest()
 
 
-def _code_of(server: object, state: bytes, index: int, stage: dict) -> tuple | None:
+def _code_of(server: object, state: bytes, index: int,
+             stage: dict[str, Any]) -> tuple[Any, ...] | None:
     """The code that a stage of a stored chain would run."""
     if stage.get("pickle"):
         return _digest(bytes(server.call("preprocess_pickle", {"index": index}, state)[1]))
@@ -199,7 +201,7 @@ def _length(array: object) -> int:
     return array.shape[0] if array.shape else 0
 
 
-def _rows_of(batch: dict) -> int:
+def _rows_of(batch: dict[str, Any]) -> int:
     for array in batch.values():
         return _length(_array(array))
     return 0
@@ -223,7 +225,7 @@ def _pandas():
     return pandas
 
 
-def _to_pandas(batch: dict):
+def _to_pandas(batch: dict[str, Any]):
     for name, array in batch.items():
         if hasattr(array, "indptr"):
             raise TypeError(f"column {name!r} has sparse vectors, which a DataFrame cannot "
@@ -252,10 +254,11 @@ def _of_pandas(frame: object) -> object:
 class Rest:
     """A chain from one of its preprocessors on: functions here, others in C."""
 
-    def __init__(self, state: bytes, first: int, n: int, mappers: dict) -> None:
+    def __init__(self, state: bytes, first: int, n: int,
+                 mappers: dict[str, Any]) -> None:
         self._state, self._first, self._n, self._mappers = state, first, n, mappers
 
-    def __call__(self, batch: dict) -> dict:
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         at = self._first
         while at < self._n:
             if at in self._mappers:
@@ -290,7 +293,8 @@ def rest(server: object, first: int, state: bytes | None) -> Rest:
     return Rest(state or of_run, first, len(reply["stages"]), mappers)
 
 
-def transform(server: object, state: bytes, batch: dict, how: dict) -> tuple:
+def transform(server: object, state: bytes, batch: dict[str, Any],
+              how: dict[str, Any]) -> tuple[Any, ...]:
     """(rows that a chain has changed in C, the preprocessor at which it has stopped)."""
     parts = []
     end = 0

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from typing import Any
 
 from . import _frame
 
@@ -19,7 +20,7 @@ class _File:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
 
-def file_of(arrays: dict):
+def file_of(arrays: dict[str, Any]):
     """The file of {column: array}, for Dataset(); it is removed with the object."""
     columns = {str(name): _frame.array_of(str(name), values)
                for name, values in arrays.items()}
@@ -31,7 +32,7 @@ def file_of(arrays: dict):
     return file
 
 
-def _write(path: str, columns: dict) -> None:
+def _write(path: str, columns: dict[str, Any]) -> None:
     """As numpy.savez(), which takes columns called "file" or "like" for its arguments.
     Columns of str are codes of words (numpy_words.h)."""
     import struct

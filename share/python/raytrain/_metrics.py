@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 from . import errors
 
 
-def _number(name: str, value):
+def _number(name: str, value: Any) -> float | None:
     """A metric as a float: numbers, and arrays or tensors of one element."""
     if isinstance(value, (bool, int, float)):
         return value
@@ -20,7 +21,7 @@ def _number(name: str, value):
         return None
 
 
-def _number_of(name: str, value):
+def _number_of(name: str, value: Any) -> float:
     item = getattr(value, "item", None)
     if item is not None:
         if getattr(value, "numel", None) and value.numel() != 1 or \
@@ -32,7 +33,7 @@ def _number_of(name: str, value):
     return _json_float(value)
 
 
-def _json_float(value) -> float:
+def _json_float(value: Any) -> float:
     """As float(), but infinite if the value is too large for one."""
     try:
         return float(value)
@@ -44,7 +45,7 @@ TEXT_MAX = 4096  # bytes
 VECTOR_MAX = 1024
 
 
-def _element(value):
+def _element(value: Any) -> int | float | str | None:
     """An element of a vector, as JSON has it; TypeError or ValueError: it is no number."""
     if isinstance(value, (str, bytes)):
         raise TypeError("a text is no number")
@@ -57,7 +58,7 @@ def _element(value):
     return None if math.isnan(number) else number
 
 
-def _typed(value):
+def _typed(value: Any) -> Any:
     """A text, or a vector of numbers as a list; None: it is neither. They are recorded as
     they are on rank 0."""
     if isinstance(value, str):
@@ -73,10 +74,11 @@ def _typed(value):
     return None
 
 
-def split_metrics(metrics: dict, skipped: list) -> tuple:
+def split_metrics(metrics: dict[str, Any],
+                  skipped: list[str]) -> tuple[dict[str, float], dict[str, Any]]:
     """({name: number}, {name: text, vector or large integer}). Names of other values, and of
     texts and vectors that are too long, are added to `skipped`."""
-    others: list = []
+    others: list[tuple[str, Any]] = []
     flat = flatten_metrics(metrics, others)
     typed = {}
     for name, value in others:
@@ -98,10 +100,10 @@ def clean(text: str) -> str:
     return _UNCLEAN.sub("\ufffd", text)
 
 
-def changed(metrics: dict, prefix: str = "") -> list:
+def changed(metrics: dict[str, Any], prefix: str = "") -> list[str]:
     """The names of metrics that are not recorded exactly as they were given, as sentences
     for a warning."""
-    said = []
+    said: list[str] = []
     for key, value in metrics.items():
         name = prefix + str(key)
         if isinstance(value, dict):
@@ -118,13 +120,14 @@ def changed(metrics: dict, prefix: str = "") -> list:
     return said
 
 
-def flatten_metrics(metrics: dict, skipped: list, prefix: str = "") -> dict:
+def flatten_metrics(metrics: dict[str, Any], skipped: list[tuple[str, Any]],
+                    prefix: str = "") -> dict[str, float]:
     """{name: number}; nested dicts become "outer/inner". Values that are no
     numbers are added to `skipped`, as (name, value)."""
     if not isinstance(metrics, dict):
         raise errors.WrongType(f"report() takes a dict of metrics, not "
                                f"{type(metrics).__name__}")
-    flat = {}
+    flat: dict[str, float] = {}
     for key, value in metrics.items():
         name = clean(prefix + str(key))
         if isinstance(value, dict):
@@ -138,7 +141,7 @@ def flatten_metrics(metrics: dict, skipped: list, prefix: str = "") -> dict:
     return flat
 
 
-def json_number(value):
+def json_number(value: float) -> float | str:
     """JSON has no word for infinities and NaN, and no integers beyond 64 bits."""
     if isinstance(value, bool):
         return int(value)

@@ -28,7 +28,7 @@ _buffers: dict[int, tuple[int, mmap.mmap]] = {}
 # ---- Shared memory ----
 
 
-def _buffer(question: dict, fds: list[int]) -> mmap.mmap:
+def _buffer(question: dict[str, Any], fds: list[int]) -> mmap.mmap:
     number = question["buffer"]
     for known in list(_buffers):
         if known not in question["kept"] or _buffers[known][0] != os.getpid():
@@ -49,7 +49,7 @@ def forget_buffers() -> None:
     _buffers.clear()
 
 
-def _failure(e: BaseException) -> dict:
+def _failure(e: BaseException) -> dict[str, Any]:
     """An exception as an answer: the other ranks wait for one."""
     code, text = "EINVAL", f"{type(e).__name__}: {e}"
     if isinstance(e, errors.RaytrainError):
@@ -65,11 +65,11 @@ def _failure(e: BaseException) -> dict:
     return {"error": {"code": code, "text": text[:2000]}}
 
 
-def _answers(copy: Callable[[mmap.mmap, bool], None], held: Any) -> dict:
+def _answers(copy: Callable[[mmap.mmap, bool], None], held: Any) -> dict[str, Any]:
     """The answers for Session.call(); copy(buffer, shards) puts the bytes in place, as
     long as `held` exists."""
 
-    def answer(question: dict, fds: list[int]):
+    def answer(question: dict[str, Any], fds: list[int]):
         try:
             copy(_buffer(question, fds), question["what"] == "shards")
         except Exception as e:
@@ -97,7 +97,7 @@ def _no_collection():
             gc.enable()
 
 
-def _offer_dict(value: dict):
+def _offer_dict(value: dict[str, Any]):
     from ._flatten import flatten, lay_out
 
     with _no_collection():
@@ -226,7 +226,7 @@ def _offer_directory(path: str):
             f"the checkpoint's directory has {len(walk.files)} files, which is too "
             f"many: put them into an archive"
         )
-    rows: list[list] = []
+    rows: list[list[Any]] = []
     for name, _, size in walk.files:
         stored, real = _file_name(name)
         rows.append([stored, size] if real is None else [stored, size, real])
@@ -245,7 +245,7 @@ def _offer_directory(path: str):
 # ---- Any checkpoint ----
 
 
-def offer(checkpoint: Any) -> tuple[dict, dict]:
+def offer(checkpoint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """(table, asks) for the request to report this Checkpoint.
 
     Raises TypeError for anything else, and for what a checkpoint cannot hold.

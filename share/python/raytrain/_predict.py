@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from . import _frame, _mapping, _session, _shipping, _slots, _worker
 from ._context import get_checkpoint
@@ -12,7 +13,7 @@ from ._context import get_checkpoint
 
 # ---- What the predictions are ----
 
-def _trial(columns: dict) -> dict:
+def _trial(columns: dict[str, Any]) -> dict[str, Any]:
     """Two rows of zeros, of the first word of each column, and of empty texts."""
     import numpy
 
@@ -46,7 +47,8 @@ def _array(name: str, value: object):
     return array
 
 
-def _predicted(predictor: object, batch: dict, rows: int, settings: dict) -> dict:
+def _predicted(predictor: object, batch: dict[str, Any], rows: int,
+               settings: dict[str, Any]) -> dict[str, Any]:
     """{name: array}, of that many rows."""
     made = predictor.predict(batch, **settings)
     if not isinstance(made, dict):
@@ -59,7 +61,8 @@ def _predicted(predictor: object, batch: dict, rows: int, settings: dict) -> dic
     return made
 
 
-def _outputs(predictor: object, columns: dict, settings: dict, rest: object) -> dict:
+def _outputs(predictor: object, columns: dict[str, Any], settings: dict[str, Any],
+             rest: object) -> dict[str, Any]:
     """{name: (dtype, shape of a row)}: what it makes of a trial batch."""
     try:
         made = _predicted(predictor, rest(_trial(columns)), 2, settings)
@@ -76,7 +79,7 @@ def _outputs(predictor: object, columns: dict, settings: dict, rest: object) -> 
 class _Predictions:
     """Memory for the predictions of a batch, which the worker reads."""
 
-    def __init__(self, outputs: dict) -> None:
+    def __init__(self, outputs: dict[str, Any]) -> None:
         self.outputs = outputs
         self.memory: object = None
 
@@ -88,7 +91,7 @@ class _Predictions:
         finally:
             os.close(fd)
 
-    def put(self, made: dict, rows: int, offsets: list) -> None:
+    def put(self, made: dict[str, Any], rows: int, offsets: list[Any]) -> None:
         import numpy
 
         if set(made) != set(self.outputs):
@@ -103,7 +106,8 @@ class _Predictions:
             place[:] = array.reshape(-1)
 
 
-def _one_row(predict: object, batch: dict, rows: int, error: Exception) -> tuple:
+def _one_row(predict: object, batch: dict[str, Any], rows: int,
+             error: Exception) -> tuple[Any, ...]:
     """Which row makes the prediction fail, and with what error: halves of the batch are
     predicted, again and again. (None, error) if no row does it alone."""
     first = 0
@@ -120,7 +124,7 @@ def _one_row(predict: object, batch: dict, rows: int, error: Exception) -> tuple
     return first, error
 
 
-def _fail(worker: object, predict: object, batch: dict, rows: int,
+def _fail(worker: object, predict: object, batch: dict[str, Any], rows: int,
           error: Exception) -> None:
     """The clients of these rows get the reason: a ValueError is the fault of the rows."""
     sys.excepthook(type(error), error, error.__traceback__)
@@ -131,11 +135,11 @@ def _fail(worker: object, predict: object, batch: dict, rows: int,
         "of_rows": isinstance(error, ValueError)})
 
 
-def _loop(predictor: object, columns: dict, outputs: dict, settings: dict,
-          rest: object, goes_on: bool) -> None:
+def _loop(predictor: object, columns: dict[str, Any], outputs: dict[str, Any],
+          settings: dict[str, Any], rest: object, goes_on: bool) -> None:
     worker = _session.session()
 
-    def predict(batch: dict, n: int) -> dict:
+    def predict(batch: dict[str, Any], n: int) -> dict[str, Any]:
         return _predicted(predictor, rest(dict(batch)), n, settings)
 
     slots, predictions = _slots.Slots(), _Predictions(outputs)
@@ -163,7 +167,7 @@ def _loop(predictor: object, columns: dict, outputs: dict, settings: dict,
         del batch
 
 
-def run(predictor_cls: type, options: dict) -> None:
+def run(predictor_cls: type[Any], options: dict[str, Any]) -> None:
     """Predict all batches of this worker."""
     worker = _session.session()
     reply, data, _ = worker.call("predict_open", {"maps": True})

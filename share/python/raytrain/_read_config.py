@@ -3,6 +3,7 @@ is less than libconfig's grammar has."""
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from .errors import CorruptError
 
@@ -14,7 +15,7 @@ _TOKEN = re.compile(r"""
 _ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.)", re.DOTALL)
 
 
-def parse(text: str, source: str = "run.cfg") -> dict:
+def parse(text: str, source: str = "run.cfg") -> dict[str, Any]:
     """Its groups as dicts, and its lists as lists.
 
     Raises CorruptError for what raytrain-run does not write.
@@ -50,7 +51,7 @@ class _Reader:
             self.step()
         return value
 
-    def group(self, end: str) -> dict:
+    def group(self, end: str) -> dict[str, Any]:
         members = {}
         while self.kind != end:
             name = self.take("name")
@@ -60,7 +61,7 @@ class _Reader:
         self.take(end)
         return members
 
-    def list(self) -> list:
+    def list(self) -> list[Any]:
         items = []
         while self.kind != ")":
             if items:

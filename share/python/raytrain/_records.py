@@ -9,6 +9,7 @@ import json
 import math
 import os
 import stat
+from typing import Any, Iterator
 
 from .errors import WorkerError
 
@@ -58,7 +59,7 @@ def open_fd(path: str, depth: int = OF_RUN) -> int:
     return fd
 
 
-def read(path: str, depth: int = OF_RUN) -> tuple:
+def read(path: str, depth: int = OF_RUN) -> tuple[bytes, os.stat_result]:
     """The bytes of the file, and its os.stat_result."""
     with open(open_fd(path, depth), "rb") as file:
         status = os.fstat(file.fileno())
@@ -68,7 +69,7 @@ def read(path: str, depth: int = OF_RUN) -> tuple:
     return data, status
 
 
-def lines(path: str, depth: int = OF_RUN):
+def lines(path: str, depth: int = OF_RUN) -> Iterator[bytes]:
     """The lines of a text of any length, as bytes."""
     with open(open_fd(path, depth), "rb") as file:
         while True:
@@ -97,7 +98,7 @@ def foreign(path: str, status: os.stat_result) -> str | None:
 _NOT_METRICS = frozenset(("checkpoint", "by_rank"))
 
 
-def checkpoint_files(path: str) -> dict:
+def checkpoint_files(path: str) -> dict[int, str]:
     """{iteration: path} of the complete checkpoints."""
     found = {}
 
@@ -109,7 +110,7 @@ def checkpoint_files(path: str) -> dict:
     return found
 
 
-def _read_json(path: str) -> dict:
+def _read_json(path: str) -> dict[str, Any]:
     try:
         data, _ = read(path, OF_ATTEMPT)
         value = json.loads(data.decode("utf-8", "replace"))
@@ -122,7 +123,7 @@ def _log_dir(path: str, attempt: int) -> str:
     return os.path.join(path, "logs", f"attempt-{attempt}")
 
 
-def last_attempt(path: str) -> dict:
+def last_attempt(path: str) -> dict[str, Any]:
     """attempt.json of the latest attempt; {} if there is none."""
     numbers = []
 
@@ -140,7 +141,7 @@ def last_attempt(path: str) -> dict:
             **_read_json(os.path.join(_log_dir(path, last), "attempt.json"))}
 
 
-def _log_of(path: str, attempt: dict) -> str:
+def _log_of(path: str, attempt: dict[str, Any]) -> str:
     rank = attempt.get("rank", -1)
     if "attempt" not in attempt or rank is None or rank < 0:
         return ""
@@ -151,7 +152,7 @@ def _log_of(path: str, attempt: dict) -> str:
 TRACEBACK = "Traceback (most recent call last):"
 
 
-def error_of(record: dict, path: str, attempt: dict) -> WorkerError:
+def error_of(record: dict[str, Any], path: str, attempt: dict[str, Any]) -> WorkerError:
     """From the record of a failure. A worker puts the traceback of its script after the
     message, as much as there is room for; its log has all of it."""
     message, at, tail = (record.get("message") or "").partition("\n" + TRACEBACK)
@@ -187,9 +188,9 @@ def _traceback_in(log: str) -> str:
     return "\n".join(lines[starts[-1]:end])
 
 
-def read_history(path: str) -> list:
+def read_history(path: str) -> list[dict[str, Any]]:
     """The valid reports: one of iteration k supersedes all earlier ones of k or later."""
-    reports: list = []
+    reports: list[Any] = []
 
     try:
         for line in lines(os.path.join(path, "result.json")):
@@ -210,7 +211,7 @@ def read_history(path: str) -> list:
     return reports
 
 
-def metrics_of(report: dict) -> dict:
+def metrics_of(report: dict[str, Any]) -> dict[str, Any]:
     """JSON has neither NaN nor infinities: raytrain writes null, and says in by_rank if the
     mean, or an element of a vector, is infinite."""
     by_rank = report.get("by_rank") or {}
@@ -225,13 +226,13 @@ def metrics_of(report: dict) -> dict:
     return {name: one(name, value) for name, value in report.items()}
 
 
-def vector_of(elements: list) -> list:
+def vector_of(elements: list[Any]) -> list[float]:
     """A vector of a report, with NaN and infinities."""
     return [math.nan if e is None else float(e) if isinstance(e, str) else e
             for e in elements]
 
 
-def value_of(metrics: dict, name: str) -> float | None:
+def value_of(metrics: dict[str, Any], name: str) -> float | None:
     """Also of nested ones: "valid/loss" of {"valid": {"loss": ...}}."""
     value: object = metrics.get(name)
     if value is None and "/" in name:

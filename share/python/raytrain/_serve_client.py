@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 import urllib.parse
+from typing import Any
 
 from . import _records
 from .errors import NotFound, RaytrainError
@@ -48,8 +49,9 @@ class Client:
     Several threads may use it: each has a connection of its own, which is kept.
     """
 
-    def __init__(self, where: object, token: str | None = None, *, name: str | None = None,
-                 timeout: float = 60, context: object = None) -> None:
+    def __init__(self, where: object, token: str | None = None, *,
+                 name: str | None = None, timeout: float = 60,
+                 context: object = None) -> None:
         address = where if isinstance(where, dict) else _address_of(os.fspath(where))
         self.url, self.socket = address["url"], address.get("socket")
         if token is None and address.get("token_file"):
@@ -70,7 +72,7 @@ class Client:
             self._name = models[0]
         return self._name
 
-    def metadata(self) -> dict:
+    def metadata(self) -> dict[str, Any]:
         """What the model takes and gives, as the protocol has it."""
         self._meta = self.request("GET", self._path())
         return self._meta
@@ -83,7 +85,7 @@ class Client:
             return False
         return True
 
-    def predict(self, data: object, *, version: int | None = None) -> dict:
+    def predict(self, data: object, *, version: int | None = None) -> dict[str, Any]:
         """{output: array} for rows: {input: array}, a DataFrame of pandas, or an array if
         the model has one input. Columns that are no inputs are left out; a missing text
         is an empty one. version: that of the model, if several are served.
@@ -101,7 +103,7 @@ class Client:
                              "Inference-Header-Content-Length": str(len(head))})
 
     def request(self, method: str, path: str, body: bytes | None = None,
-                headers: dict = {}) -> object:
+                headers: dict[str, Any] = {}) -> object:
         """What the service says at this path: JSON, or {output: array}."""
         until = time.monotonic() + self.timeout
         while True:
@@ -126,7 +128,8 @@ class Client:
         path = "/v2/models/" + urllib.parse.quote(self.name, safe="")
         return path if version is None else f"{path}/versions/{version}"
 
-    def _send(self, method: str, path: str, body: bytes | None, headers: dict) -> tuple:
+    def _send(self, method: str, path: str, body: bytes | None,
+              headers: dict[str, Any]) -> tuple[Any, ...]:
         """The answer, and its bytes. The service may have closed a connection that was kept."""
         if not hasattr(self._thread, "connection"):
             self._thread.connection = _connection(self)
@@ -147,7 +150,7 @@ class Client:
 
 # ---- Where it is ----
 
-def addresses(run: str, pid: int | None = None) -> list:
+def addresses(run: str, pid: int | None = None) -> list[Any]:
     """What address.json says of the services of a run, or of a checkpoint; the newest
     first. pid: of that process only."""
     base = run if os.path.isdir(run) else os.path.dirname(os.path.abspath(run))
@@ -161,7 +164,7 @@ def addresses(run: str, pid: int | None = None) -> list:
     return [address for _, address in sorted(found, key=lambda f: f[0], reverse=True)]
 
 
-def _address(path: str) -> tuple:
+def _address(path: str) -> tuple[Any, ...]:
     """The time and the contents of an address.json; with "foreign", why it is not acted
     upon, if another user may have written it."""
     data, status = _records.read(path, _records.OF_SERVICE)
@@ -172,7 +175,7 @@ def _address(path: str) -> tuple:
     return status.st_mtime, address
 
 
-def _address_of(where: str) -> dict:
+def _address_of(where: str) -> dict[str, Any]:
     if where.startswith(("http://", "https://")):
         return {"url": where.rstrip("/")}
     if where.startswith("unix:"):
@@ -222,7 +225,7 @@ def _connection(client: Client) -> http.client.HTTPConnection:
 
 # ---- Rows ----
 
-def _columns(data: object, inputs: list) -> dict:
+def _columns(data: object, inputs: list[Any]) -> dict[str, Any]:
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return {str(name): _series(data[name]) for name in data.columns}
     if isinstance(data, dict):
@@ -240,7 +243,7 @@ def _series(column: object) -> object:
         column.astype(object).where(column.notna(), None).to_numpy()
 
 
-def _input(meta: dict, values: object) -> tuple:
+def _input(meta: dict[str, Any], values: object) -> tuple[Any, ...]:
     """The JSON of an input, and its bytes."""
     import numpy
 
@@ -256,7 +259,7 @@ def _input(meta: dict, values: object) -> tuple:
             "parameters": {"binary_data_size": len(data)}}, data
 
 
-def _numbers(meta: dict, array: object) -> object:
+def _numbers(meta: dict[str, Any], array: object) -> object:
     """As numbers of the input's type, which may round fractions and nothing else."""
     import numpy
 
@@ -294,7 +297,7 @@ def _read(answer: http.client.HTTPResponse, data: bytes) -> object:
     return made
 
 
-def _output(meta: dict, data: bytes) -> object:
+def _output(meta: dict[str, Any], data: bytes) -> object:
     import numpy
 
     kind = _DTYPES.get(meta["datatype"], object)
@@ -307,7 +310,7 @@ def _output(meta: dict, data: bytes) -> object:
     return values.reshape(meta["shape"])
 
 
-def _texts(data: bytes) -> list:
+def _texts(data: bytes) -> list[Any]:
     texts, at = [], 0
     while at < len(data):
         end = at + 4 + int.from_bytes(data[at:at + 4], "little")

@@ -6,21 +6,27 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Sequence, cast
 
 from . import _exit, _metrics, _wire, errors
 from ._helper import helper
 from ._settings import Settings
 
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+
+    from ._protocols import Asks, Buffer, Facts, Offer, Reply, Server
+
 VERSION = 1
 EXIT_STOPPED = 75
 
-_session = None
-metadata: dict = {}  # of the trainer: for get_metadata(), and in checkpoints
+_session: Session | LoneSession | None = None
+metadata: dict[str, Any] = {}  # of the trainer: for get_metadata(), and in checkpoints
 uses_gpu: bool | None = None  # of the trainer; None: there is none
 _lock = threading.Lock()
 
 
-def session():
+def session() -> Session | LoneSession:
     """The session of this process, opened at its first use."""
     global _session
     if _session is None:
@@ -31,18 +37,20 @@ def session():
     return _session
 
 
-def server():
+def server() -> Server:
     """What reads checkpoints and datasets for this process: its worker, or its helper."""
     connection = session()
-    return helper() if isinstance(connection, LoneSession) else connection
+    if isinstance(connection, LoneSession):
+        return helper()
+    return connection
 
 
 # ---- Facts: in every process of a worker ----
 
-_facts: dict | None = None
+_facts: Facts | None = None
 
 
-def facts() -> dict:
+def facts() -> Facts:
     """Where this worker is, and what it is a part of. Every process of the worker can read
     it; the process that trains opens the session by that."""
     global _facts
@@ -70,14 +78,14 @@ def _is_child() -> bool:
         or getattr(module.current_process(), "_inheriting", False))
 
 
-def _read_facts(path: str) -> dict:
+def _read_facts(path: str) -> Facts:
     """The file that the worker leaves beside the socket."""
     import json
 
     file = os.path.join(os.path.dirname(path), "facts.json")
     try:
         with open(file, encoding="utf-8") as text:
-            return {**json.load(text), "iteration": 0}
+            return cast("Facts", {**json.load(text), "iteration": 0})
     except OSError as e:
         raise errors.RaytrainError(
             f"cannot read {file}: {e.strerror}. Has the worker that started this process "
@@ -91,13 +99,13 @@ class Session:
     """The connection to the worker that started this process, or an ancestor of it. One
     request at a time: a lock makes calls of several threads follow each other."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str) -> None:
         import socket
 
         self.pid = os.getpid()
         self.asked_stop = False
         self.asked_checkpoint = False
-        self._skipped: set = set()
+        self._skipped: set[str] = set()
         self._mask = threading.local()
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._connection = _wire.Connection(sock)
@@ -108,18 +116,19 @@ class Session:
                 f"cannot connect to the worker at {path}: {e.strerror}. Has the worker "
                 f"that started this process ended?", "ECOMM") from None
         self.info = self._hello()
-        self.info["config"] = Settings(self.info["config"])
+        self._settings = Settings(self.info["config"])
+        self.info["config"] = self._settings
         self._is_first = True  # the next report is
         self.should_stop = self.info["should_stop"]
         self.should_checkpoint = self.info["should_checkpoint"]
         self._install()
 
-    def _hello(self) -> dict:
+    def _hello(self) -> Facts:
         """The reply of a worker whose session is another process's is there even if the
         worker has closed the socket before the request."""
         try:
-            return self._connection.call({"op": "hello", "version": VERSION,
-                                          "pid": self.pid})[0]
+            return cast("Facts", self._connection.call(
+                {"op": "hello", "version": VERSION, "pid": self.pid})[0])
         except _wire.Disconnected:
             try:
                 reply = _wire.receive(self._connection.socket)[0]
@@ -143,7 +152,7 @@ class Session:
         threading.Thread(target=self._watch, name="raytrain-watch", daemon=True).start()
         self._excepthook, sys.excepthook = sys.excepthook, self._uncaught
 
-    def _sigterm(self, number, frame) -> None:
+    def _sigterm(self, number: int, frame: FrameType | None) -> None:
         pass
 
     def _fork_begin(self) -> None:
@@ -180,9 +189,11 @@ class Session:
         if os.getpid() == self.pid:
             self._gone()
 
-    def _uncaught(self, kind, value, traceback) -> None:
+    def _uncaught(self, kind: type[BaseException], value: BaseException,
+                  traceback: TracebackType | None) -> None:
         if os.getpid() == self.pid and not issubclass(kind, KeyboardInterrupt):
-            late = threading.Timer(self.info["exit_grace_s"], self._leave, (kind, value, traceback))
+            late = threading.Timer(self.info["exit_grace_s"], self._leave,
+                                   (kind, value, traceback))
             late.daemon = True
             late.start()
             try:
@@ -192,14 +203,16 @@ class Session:
             late.cancel()  # the worker knows, and ends this process if it has to
         self._excepthook(kind, value, traceback)
 
-    def _leave(self, kind, value, traceback) -> None:
+    def _leave(self, kind: type[BaseException], value: BaseException,
+               traceback: TracebackType | None) -> None:
         """Another thread is in the middle of a call, which may wait for other workers."""
         try:
             self._excepthook(kind, value, traceback)
         finally:
             os._exit(1)
 
-    def report_exception(self, kind, value, traceback) -> None:
+    def report_exception(self, kind: type[BaseException], value: BaseException,
+                         traceback: TracebackType | None) -> None:
         """Let the worker know which exception ends this process."""
         from traceback import format_exception, format_exception_only
 
@@ -217,13 +230,14 @@ class Session:
                 "forked, such as a DataLoader worker, cannot make calls of it; it has "
                 "what get_context() says, and gives its results to that process", "EINVAL")
 
-    def _gone(self) -> None:
+    def _gone(self) -> NoReturn:
         """Without its worker this process is of no use, and must not train on."""
         sys.stderr.write("raytrain: the worker of this process is gone\n")
         sys.stderr.flush()
         os._exit(1)
 
-    def call(self, op: str, args: dict = {}, data=b"", fds=(), asks=None):
+    def call(self, op: str, args: Mapping[str, Any] = {}, data: Buffer = b"",
+             fds: Sequence[int] = (), asks: Asks | None = None) -> Reply:
         """Make a request: (reply, data, descriptors), or a RaytrainError; as
         Connection.call()."""
         self._check_process()
@@ -232,7 +246,7 @@ class Session:
         except _wire.Disconnected:
             self._gone()
 
-    def post(self, data: bytes, message: dict) -> None:
+    def post(self, data: bytes, message: dict[str, Any]) -> None:
         """Send a request that has no reply."""
         self._check_process()
         try:
@@ -246,19 +260,19 @@ class Session:
             self._skipped.add(text)
             self.call("warning", {"text": text})
 
-    def report(self, metrics: dict, offer=None) -> None:
+    def report(self, metrics: dict[str, Any], offer: Offer | None = None) -> None:
         """End an iteration. offer() makes the table of a checkpoint, and the answers to the
         worker's questions about it. What is wrong with this rank's call goes to the other
         ranks, too: they wait."""
-        request: dict = {"asks_stop": self.asked_stop,
+        request: dict[str, Any] = {"asks_stop": self.asked_stop,
                          "asks_checkpoint": self.asked_checkpoint}
         asks = None
         wrong = None
-        if self._is_first and not self.info["config"].all_asked:
-            request["asked"] = self.info["config"].known()
+        if self._is_first and not self._settings.all_asked:
+            request["asked"] = self._settings.known()
         self._is_first = False
         try:
-            skipped: list = []
+            skipped: list[str] = []
             flat, typed = _metrics.split_metrics(metrics, skipped)
             request["metrics"] = {k: _metrics.json_number(v) for k, v in flat.items()}
             if typed:
@@ -294,7 +308,7 @@ class Session:
 class LoneSession:
     """Outside raytrain-run: one worker, whose reports are checked and then forgotten."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         import socket
 
         self.pid = os.getpid()
@@ -302,13 +316,14 @@ class LoneSession:
         self.should_stop = False
         self.should_checkpoint = True
         self._warned = False
-        self.info = {
+        self.info: Facts = {
             "rank": 0, "world_size": 1, "local_rank": 0, "local_world_size": 1,
             "node_rank": 0, "nodes": 1, "host": socket.gethostname(), "run_name": "",
             "run_dir": os.getcwd(), "attempt": 0, "iteration": 0, "args": sys.argv[1:],
             "config": {}, "has_checkpoint": False}
 
-    def call(self, op: str, args: dict = {}, data=b"", fds=(), asks=None):
+    def call(self, op: str, args: Mapping[str, Any] = {}, data: Buffer = b"",
+             fds: Sequence[int] = (), asks: Asks | None = None) -> Reply:
         """What one worker can do alone; the rest is the helper's (reading files)."""
         if op in ("barrier", "checkpoint_wait", "total"):
             return {}, b"", []
@@ -324,9 +339,9 @@ class LoneSession:
 
         warnings.warn(text, stacklevel=3)
 
-    def report(self, metrics: dict, offer=None) -> None:
+    def report(self, metrics: dict[str, Any], offer: Offer | None = None) -> None:
         """Check the metrics, and count."""
-        skipped: list = []
+        skipped: list[str] = []
         _metrics.split_metrics(metrics, skipped)
         self.info["iteration"] += 1
         if offer is not None and not self._warned:

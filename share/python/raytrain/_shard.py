@@ -52,7 +52,7 @@ class ShardedArray:
     """A sharded array in a checkpoint that has not been read: its name, global shape
     and type of elements."""
 
-    def __init__(self, node: dict, shape: tuple, stored: Any):
+    def __init__(self, node: dict[str, Any], shape: tuple[Any, ...], stored: Any):
         self.name: str = node["name"]
         self.shape = shape
         self.dtype: str = node["dtype"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from typing import Any
 
 from . import _records
 
@@ -23,7 +24,7 @@ def _describe(function: object) -> str:
     return f"{module}.{name}" if module else name
 
 
-def _by_name(function: object) -> dict:
+def _by_name(function: object) -> dict[str, Any]:
     """Where a worker finds the function, if a name is enough."""
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None)
@@ -59,7 +60,7 @@ def _find(module: object, name: str) -> object:
     return module
 
 
-def pack(function: object, config: object) -> dict:
+def pack(function: object, config: object) -> dict[str, Any]:
     """What unpack() makes them from in a worker; plain data."""
     try:
         import cloudpickle
@@ -102,7 +103,7 @@ def _import_script(file: str) -> None:
         pass
 
 
-def unpack(packed: dict) -> tuple:
+def unpack(packed: dict[str, Any]) -> tuple[Any, ...]:
     """(function, config). Imports what they need."""
     if packed["kind"] == "pickle":
         return pickle.loads(packed["data"])
@@ -118,7 +119,7 @@ def unpack(packed: dict) -> tuple:
     return _find(module, packed["name"]), pickle.loads(packed["data"])
 
 
-def write(path: str, packed: dict) -> None:
+def write(path: str, packed: dict[str, Any]) -> None:
     """Atomically, readable by its owner alone."""
     temporary = f"{path}.tmp-{os.getpid()}"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -135,7 +136,7 @@ def write(path: str, packed: dict) -> None:
         raise
 
 
-def read(path: str) -> dict:
+def read(path: str) -> dict[str, Any]:
     """The file's content. Reading it runs code of its owner, so it must be this user, and
     the file itself: not a link, which others could have made where they may write."""
     try:
@@ -155,7 +156,7 @@ def read(path: str) -> dict:
             raise ShippingError(f"{path} is damaged: {error}") from error
 
 
-def config_of(packed: dict) -> object:
+def config_of(packed: dict[str, Any]) -> object:
     """The configuration of an earlier fit(), if it can be had without the function."""
     function = packed["function"]
     if function["kind"] != "name":
@@ -163,7 +164,7 @@ def config_of(packed: dict) -> object:
     return pickle.loads(function["data"])
 
 
-def kept_config(path: str) -> dict | None:
+def kept_config(path: str) -> dict[str, Any] | None:
     """That of the run in this directory; None if fit() has not started it."""
     try:
         return config_of(read(os.path.join(path, PAYLOAD)))

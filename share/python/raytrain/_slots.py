@@ -3,6 +3,7 @@ still in use."""
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from . import _frame
 
@@ -15,7 +16,7 @@ class Slots:
     copied from."""
 
     def __init__(self) -> None:
-        self._slots: list = []
+        self._slots: list[Any] = []
 
     def choose(self) -> int:
         """The number of a slot that nothing refers to."""

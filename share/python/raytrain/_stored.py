@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from . import _helper, _offer
 
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint
 
-def save(checkpoint: object, path: str) -> None:
+
+def save(checkpoint: Checkpoint, path: str) -> None:
     """Make a checkpoint file of a Checkpoint that was never saved, by a helper of its own,
     so that neither process keeps memory of that size."""
     table, asks = _offer.offer(checkpoint)
@@ -19,7 +23,7 @@ def save(checkpoint: object, path: str) -> None:
         _offer.forget_buffers()
 
 
-def stored(given: object, scratch: str) -> str:
+def stored(given: Any, scratch: str) -> str:
     """The path of a checkpoint or a run, for a program. given: a Checkpoint, a Result or a
     path; of a Checkpoint that was never saved, a file is made in the directory scratch.
 

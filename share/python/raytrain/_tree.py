@@ -124,7 +124,7 @@ def float_of(node: Any) -> float:
 
 # ---- torch ----
 
-_torch_types: dict = {}
+_torch_types: dict[str, Any] = {}
 
 
 def torch_type(torch, dtype) -> tuple[str, str, int]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
 
 from . import _session
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_said: set = set()
+_said: set[Any] = set()
 
 
-def show(about: object, reply: dict) -> None:
+def show(about: object, reply: dict[str, Any]) -> None:
     """Show the user the warnings in a reply, each one once for what it is about.
 
     In a run, rank 0 shows them to the user of the run, and the others, which may have

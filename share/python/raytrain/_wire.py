@@ -12,20 +12,27 @@ import json
 import socket
 import struct
 import threading
+from typing import TYPE_CHECKING, Any, Callable, Sequence, TypeVar
 
 from . import errors
+
+if TYPE_CHECKING:
+    from ._protocols import Asks, Buffer, Reply
 
 MAGIC = 0x31535452  # "RTS1"
 MAX = 64 << 20
 FDS_MAX = 8
 _HEADER = struct.Struct("<4I")
 
+T = TypeVar("T")
+
 
 class Disconnected(ConnectionError):
     """The other end has closed the connection, or is gone."""
 
 
-def send(sock: socket.socket, message: dict, data=b"", fds=()) -> None:
+def send(sock: socket.socket, message: dict[str, Any], data: Buffer = b"",
+         fds: Sequence[int] = ()) -> None:
     """Send one frame; data: bytes or anything with the buffer protocol."""
     text = json.dumps(message, separators=(",", ":")).encode("utf-8", "surrogateescape")
     data = memoryview(data).cast("B") if data else b""
@@ -45,7 +52,7 @@ def send(sock: socket.socket, message: dict, data=b"", fds=()) -> None:
         raise Disconnected(str(e)) from None
 
 
-def _fill(sock: socket.socket, view: memoryview, fds: list) -> None:
+def _fill(sock: socket.socket, view: memoryview, fds: list[int]) -> None:
     at = 0
     while at < len(view):
         got, ancillary, _, _ = sock.recvmsg_into(
@@ -61,9 +68,9 @@ def _fill(sock: socket.socket, view: memoryview, fds: list) -> None:
         at += got
 
 
-def receive(sock: socket.socket):
+def receive(sock: socket.socket) -> Reply:
     """(message, data, fds) of the next frame; the caller closes the descriptors."""
-    fds: list = []
+    fds: list[int] = []
     head = bytearray(_HEADER.size)
     try:
         _fill(sock, memoryview(head), fds)
@@ -82,7 +89,7 @@ class Connection:
     that was interrupted, the next reply would be that of another request: the connection
     is of no use then, and says so."""
 
-    def __init__(self, sock: socket.socket):
+    def __init__(self, sock: socket.socket) -> None:
         self.socket = sock
         self._lock = threading.Lock()
         self._owner = 0  # the thread that makes a request now
@@ -100,7 +107,7 @@ class Connection:
         self._owner = 0
         self._lock.release()
 
-    def _run(self, exchange):
+    def _run(self, exchange: Callable[[], T]) -> T:
         self._begin()
         try:
             if self._interrupted:
@@ -114,26 +121,27 @@ class Connection:
         finally:
             self._end()
 
-    def call(self, message: dict, data=b"", fds=(), asks=None):
+    def call(self, message: dict[str, Any], data: Buffer = b"", fds: Sequence[int] = (),
+             asks: Asks | None = None) -> Reply:
         """Send a request and wait for its reply: (reply, data, descriptors). asks: what
         answers a question of the worker, by the question's name: a function of
         (question, descriptors) that returns the answer's (members, data). Raises the
         reply's error, or Disconnected."""
-        def exchange():
+        def exchange() -> Reply:
             send(self.socket, message, data, fds)
             while True:
                 reply = receive(self.socket)
                 if "ask" not in reply[0]:
                     return reply
-                answer, more = asks[reply[0]["ask"]](reply[0], reply[2])
+                answer, more = (asks or {})[reply[0]["ask"]](reply[0], reply[2])
                 send(self.socket, {"op": "answer", **answer}, more)
 
-        reply, data, fds = self._run(exchange)
+        reply, received, descriptors = self._run(exchange)
         if "error" in reply:
             raise errors.from_reply(reply["error"])
-        return reply, data, fds
+        return reply, received, descriptors
 
-    def post(self, message: dict, data=b"") -> None:
+    def post(self, message: dict[str, Any], data: Buffer = b"") -> None:
         """Send a request that has no reply."""
         self._run(lambda: send(self.socket, message, data))
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 from . import _mapping, _session, _shipping
 from ._arguments import call
 from .errors import TrainingFailedError
 from .result import Result
 
+if TYPE_CHECKING:
+    from types import TracebackType
+    
+    from ._protocols import FunctionTrainer, TrainFunction
+
 # In a worker of fit(): what was shipped, until the function is called.
-_shipped: dict | None = None
+_shipped: dict[str, Any] | None = None
 _calls = 0
 _running = False
 
 
-def fit(trainer: object) -> object:
+def fit(trainer: FunctionTrainer) -> Result:
     """fit() called in a worker."""
     global _calls, _running
 
@@ -25,7 +31,7 @@ def fit(trainer: object) -> object:
         raise RuntimeError("fit() was called inside a training function: a worker cannot "
                            "start workers")
     if _shipped is not None:
-        return _come_by(trainer)
+        return _come_by()
     _running = True
     _session.metadata = trainer.metadata or {}
     try:
@@ -37,11 +43,12 @@ def fit(trainer: object) -> object:
     return Result._of_worker(trainer.train_loop_config)
 
 
-def _come_by(trainer: object) -> object:
+def _come_by() -> Result:
     """The script is being imported, for the sake of the function in it, and has no guard
     before this fit(). The earlier ones are over."""
     global _calls
 
+    assert _shipped is not None
     if _shipped["function"].get("file") is None:
         raise RuntimeError("the module of the training function calls fit() when it is "
                            "imported; put that below `if __name__ == \"__main__\":`")
@@ -64,7 +71,7 @@ def _prepare(setup: str | None, backend_config: object) -> None:
 
 # ---- A worker of fit() ----
 
-def _payload() -> tuple:
+def _payload() -> tuple[Any, ...]:
     """The shipped file's content, its path, and where a copy of it is kept."""
     path = os.environ.pop("RAYTRAIN_FIT", None)
     kept = os.path.join(_session.session().info["run_dir"], _shipping.PAYLOAD)
@@ -74,13 +81,13 @@ def _payload() -> tuple:
     return _shipping.read(path), path, kept
 
 
-def _keep(payload: dict, path: str, kept: str) -> None:
+def _keep(payload: dict[str, Any], path: str, kept: str) -> None:
     """Rank 0 leaves a copy in the run directory, so that the run can be continued."""
     if path != kept and _session.session().info["rank"] == 0:
         _shipping.write(kept, payload)
 
 
-def _load(payload: dict) -> tuple:
+def _load(payload: dict[str, Any]) -> tuple[Any, ...]:
     """The function and its configuration, with the caller's surroundings."""
     global _shipped
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -93,7 +100,7 @@ def _load(payload: dict) -> tuple:
         _shipped = None
 
 
-def _reconfigured(config: object, recorded: dict) -> object:
+def _reconfigured(config: object, recorded: dict[str, Any]) -> object:
     """With what raytrain-run --resume --set train_loop_config.NAME=VALUE has changed."""
     if not isinstance(config, dict):
         return config
@@ -102,7 +109,7 @@ def _reconfigured(config: object, recorded: dict) -> object:
                          if name not in recorded or recorded[name] != value}}
 
 
-def _own_frames_left_out(error: BaseException) -> object:
+def _own_frames_left_out(error: BaseException) -> TracebackType | None:
     """The traceback from the training function on."""
     traceback = error.__traceback__
     package = os.path.dirname(os.path.abspath(__file__))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from . import _config as configs
 from . import _fit, _launch, _mapping, _memory, _shipping, _stored, _worker
@@ -29,7 +30,7 @@ class BatchPredictor:
     predictor_kwargs: more arguments for its from_checkpoint().
     """
 
-    def __init__(self, checkpoint: object, predictor_cls: type,
+    def __init__(self, checkpoint: object, predictor_cls: type[Any],
                  **predictor_kwargs: object) -> None:
         if not callable(getattr(predictor_cls, "from_checkpoint", None)):
             raise TypeError("predictor_cls is a subclass of Predictor, not "
@@ -41,17 +42,17 @@ class BatchPredictor:
         self.predictor_kwargs = predictor_kwargs
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: object, predictor_cls: type,
+    def from_checkpoint(cls, checkpoint: object, predictor_cls: type[Any],
                         **predictor_kwargs: object) -> BatchPredictor:
         """The same as the class itself, as in Ray."""
         return cls(checkpoint, predictor_cls, **predictor_kwargs)
 
     def predict(self, data: object, *, output: str | None = None,
-                keep_columns: list | None = None, batch_size: int = 4096,
+                keep_columns: list[Any] | None = None, batch_size: int = 4096,
                 num_workers: int = 1,
                 scaling_config: configs.ScalingConfig | None = None,
-                outputs: dict | None = None, resume: bool = False,
-                launcher: str | None = None, options: list = (),
+                outputs: dict[str, Any] | None = None, resume: bool = False,
+                launcher: str | None = None, options: list[Any] = (),
                 allow_code: bool = False, **settings: object):
         """Predict all rows, and return the predictions as a Dataset in their order.
 
@@ -90,13 +91,14 @@ class BatchPredictor:
                       *(["--launcher", launcher] if launcher else []), *options])
 
 
-def code_flags(checkpoint: object, allow_code: bool) -> list:
+def code_flags(checkpoint: object, allow_code: bool) -> list[Any]:
     """The option by which workers may load the functions of the preprocessors, if the user
     allows it, or if this program has given all of them to a BatchMapper itself."""
     return ["--allow-code"] if allow_code or _mapping.workers_may(checkpoint) else []
 
 
-def python_workers(predictor_cls: type, options: dict, scratch: str) -> tuple:
+def python_workers(predictor_cls: type[Any], options: dict[str, Any],
+                   scratch: str) -> tuple[Any, ...]:
     """The command of workers that predict with a class, and its environment. options: what
     raytrain._predict gives to the class."""
     cwd, shipped = os.getcwd(), os.path.join(scratch, "predictor.pkl")
@@ -121,13 +123,13 @@ class _Prediction:
             os.makedirs(_fit.STORAGE, exist_ok=True)
         self.output = os.path.abspath(os.fspath(output))
 
-    def _dataset(self, data: object, scratch: str) -> dict:
+    def _dataset(self, data: object, scratch: str) -> dict[str, Any]:
         if hasattr(data, "_file"):
             data = _memory.keep(data, os.path.join(scratch, "data"))
         return _fit.dataset_keys("predict", data)
 
-    def run(self, data: object, keys: dict, scaling: configs.ScalingConfig,
-            options: dict | None, flags: list):
+    def run(self, data: object, keys: dict[str, Any], scaling: configs.ScalingConfig,
+            options: dict[str, Any] | None, flags: list[Any]):
         import shutil
         import tempfile
 
@@ -151,7 +153,7 @@ class _Prediction:
             shutil.rmtree(scratch, ignore_errors=True)
         return self._conclude(status, signals)
 
-    def _conclude(self, status: int, signals: list):
+    def _conclude(self, status: int, signals: list[Any]):
         if status == 0:
             return Dataset(self.output)
         if status == 75 or (signals and status < 0):

@@ -10,6 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
+from typing import TYPE_CHECKING, Any, Mapping
+
+if TYPE_CHECKING:
+    from ._config import DataConfig, RunConfig, ScalingConfig
+    from .checkpoint import Checkpoint
+    from .errors import WorkerError
+    from .result import Result
 
 __all__ = ["RunContext", "UserCallback", "WorkerGroupContext"]
 
@@ -28,20 +35,20 @@ class RunContext:
     run_id: a text that no other fit() has.
     """
 
-    run_config: object
-    scaling_config: object
-    train_loop_config: dict | None
-    backend_config: object
-    datasets: dict
-    dataset_config: object
+    run_config: RunConfig
+    scaling_config: ScalingConfig
+    train_loop_config: dict[str, Any] | None
+    backend_config: Any
+    datasets: Mapping[str, Any]
+    dataset_config: DataConfig | None
     name: str
     path: str
     attempt: int = -1
     world_size: int = 0
-    report: dict | None = None
+    report: dict[str, Any] | None = None
     run_id: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex)
 
-    def get_run_config(self) -> object:
+    def get_run_config(self) -> RunConfig:
         return self.run_config
 
 
@@ -55,8 +62,8 @@ class WorkerGroupContext:
 
     run_attempt_id: int
     num_workers: int
-    nodes: list
-    resources_per_worker: dict | None
+    nodes: list[str]
+    resources_per_worker: dict[str, Any] | None
     placement_strategy: str
 
 
@@ -69,12 +76,14 @@ class UserCallback:
     is a warning.
     """
 
-    def after_report(self, run_context: RunContext, metrics: list, checkpoint) -> None:
+    def after_report(self, run_context: RunContext, metrics: list[dict[str, Any]],
+                     checkpoint: Checkpoint | None) -> None:
         """All workers have reported. metrics: a list with one dict, the metrics that rank 0
         reported. checkpoint: the Checkpoint of this report, or None; it may not be complete
         yet if checkpoints are saved in the background."""
 
-    def after_exception(self, run_context: RunContext, worker_exceptions: dict) -> None:
+    def after_exception(self, run_context: RunContext,
+                        worker_exceptions: dict[int, WorkerError]) -> None:
         """An attempt has failed, and may be followed by another one. worker_exceptions:
         {rank: WorkerError} of the worker that failed first; the rank is -1 if it is not
         known, as when a node is lost."""
@@ -90,7 +99,7 @@ class UserCallback:
     def after_controller_start(self, run_context: RunContext) -> None:
         """The first call: raytrain-run has begun with the run."""
 
-    def after_controller_finish(self, result) -> None:
+    def after_controller_finish(self, result: Result) -> None:
         """The last call: the Result is there."""
 
 

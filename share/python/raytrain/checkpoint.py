@@ -38,11 +38,11 @@ class _Stored:
 
     def __init__(self, path: str | None):
         self.path = path  # None: the one that this attempt starts from
-        self._face: dict | None = None
-        self._structure: dict | None = None
-        self._shapes: dict[str, tuple] | None = None  # of the datasets
+        self._face: dict[str, Any] | None = None
+        self._structure: dict[str, Any] | None = None
+        self._shapes: dict[str, tuple[Any, ...]] | None = None  # of the datasets
 
-    def face(self) -> dict:
+    def face(self) -> dict[str, Any]:
         """What it says about itself."""
         if self._face is None:
             while _unused:
@@ -67,17 +67,17 @@ class _Stored:
         except (AttributeError, TypeError):
             pass
 
-    def structure(self) -> dict | None:
+    def structure(self) -> dict[str, Any] | None:
         """None: a C program wrote it, or another program."""
         self.face()
         return self._structure
 
-    def names(self) -> list[list]:
+    def names(self) -> list[list[Any]]:
         """[name, type, shape] of every dataset."""
         args = {"id": self.face()["id"]}
         return session().call("checkpoint_names", args)[0]["names"]
 
-    def read(self, items: list) -> Any:
+    def read(self, items: list[Any]) -> Any:
         """Datasets, all in one memory: a _build.Memory. An item is a name, or a name
         with a start and a count; no two have the same name."""
         from ._build import Memory
@@ -96,19 +96,19 @@ class _Stored:
 
     # -- a dict --
 
-    def pickled(self, node: dict, allow: bool, memory: Any) -> Any:
+    def pickled(self, node: dict[str, Any], allow: bool, memory: Any) -> Any:
         name = node["pickle"]
         if allow:
             return Pickled(node["type"], lambda: bytes(memory.raw(name))).load()
         return Pickled(node["type"], lambda: bytes(self.read([name]).raw(name)))
 
-    def sharded(self, node: dict) -> ShardedArray:
+    def sharded(self, node: dict[str, Any]) -> ShardedArray:
         if self._shapes is None:
             self._shapes = {row[0]: tuple(row[2]) for row in self.names()}
         shape = self._shapes[node["name"]]
         return ShardedArray(node, shape[:-1] if _pairs(node) == 2 else shape, self)
 
-    def to_dict(self, allow_pickle: bool, shards: bool) -> dict:
+    def to_dict(self, allow_pickle: bool, shards: bool) -> dict[str, Any]:
         structure = self.structure()
         if structure is None:
             return self.plain_dict()
@@ -130,7 +130,7 @@ class _Stored:
         )
         return builder.build(structure["tree"])
 
-    def check_kind(self, structure: dict, kind: str) -> None:
+    def check_kind(self, structure: dict[str, Any], kind: str) -> None:
         if structure.get("version") != 1:
             raise errors.NotSupported(
                 f"{self.face()['path']}: a newer version of raytrain has written this "
@@ -143,13 +143,13 @@ class _Stored:
                    else "directory: use as_directory() or to_directory()")
             )
 
-    def plain_dict(self) -> dict:
+    def plain_dict(self) -> dict[str, Any]:
         """By names alone: arrays, and strings."""
         from ._build import make_array
 
         rows = [row for row in self.names() if not row[0].startswith(_FILES)]
         memory = self.read([row[0] for row in rows])
-        result: dict = {}
+        result: dict[str, Any] = {}
         for name, wire, _ in rows:
             *groups, last = name.split("/")
             inner = result
@@ -188,7 +188,9 @@ class _Stored:
             return memory.text(name)
         return make_array(memory, node or _plain_node(name, wire), {})
 
-    def read_slabs(self, slabs: list[tuple[dict, list, list]]) -> list:
+    def read_slabs(
+            self,
+            slabs: list[tuple[dict[str, Any], list[Any], list[Any]]]) -> list[Any]:
         """Parts of sharded arrays: (node, start, count) of each, in one request."""
         from ._build import make_array
 
@@ -204,8 +206,8 @@ class _Stored:
     def files(self) -> tuple[list[tuple[str, str, int]], list[str]]:
         """(name, relative path, bytes) of each file; and empty directories."""
         structure = self.structure()
-        names: dict = {}
-        empty: list = []
+        names: dict[str, Any] = {}
+        empty: list[Any] = []
         if structure is not None:
             self.check_kind(structure, "directory")
             names, empty = structure["names"], structure["directories"]
@@ -239,7 +241,7 @@ class _Stored:
         if batch:
             self.write(directory, batch)
 
-    def write(self, directory: str, batch: list) -> None:
+    def write(self, directory: str, batch: list[Any]) -> None:
         memory = self.read([item for item, _, _ in batch])
         for (name, _, _), path, at in batch:
             target = _inside(directory, path)
@@ -251,7 +253,7 @@ class _Stored:
                     rest = rest[file.write(rest) :]
 
 
-def _pairs(node: dict) -> int:
+def _pairs(node: dict[str, Any]) -> int:
     """How many elements of its dataset make an element of an array."""
     from ._tree import STORED_AS
 
@@ -259,19 +261,20 @@ def _pairs(node: dict) -> int:
     return STORED_AS.get(dtype, ("", 1))[1] if isinstance(dtype, str) else 1
 
 
-def _with_pairs(node: dict, start: list, count: list) -> tuple[list, list]:
+def _with_pairs(node: dict[str, Any], start: list[Any],
+                count: list[Any]) -> tuple[list[Any], list[Any]]:
     """A slab of an array, as one of its dataset."""
     if _pairs(node) == 2:
         return [*start, 0], [*count, 2]
     return [*start], [*count]
 
 
-def _bare(node: dict) -> dict:
+def _bare(node: dict[str, Any]) -> dict[str, Any]:
     """The type of an array without its place and shape."""
     return {key: node[key] for key in ("array", "name", "dtype") if key in node}
 
 
-def _plain_node(name: str, wire: str) -> dict:
+def _plain_node(name: str, wire: str) -> dict[str, Any]:
     if wire == "bytes":
         return {"array": "bytes", "name": name, "dtype": "B"}
     if wire == "bfloat16":  # NumPy does not have it; without torch: its bits
@@ -305,10 +308,10 @@ class Checkpoint:
             self._stored = _Stored(os.path.abspath(path))
 
     def _init(self) -> None:
-        self._dict: dict | None = None
+        self._dict: dict[str, Any] | None = None
         self._directory: str | None = None
         self._stored: _Stored | None = None
-        self._metadata: dict | None = None  # None: as it is stored
+        self._metadata: dict[str, Any] | None = None  # None: as it is stored
 
     @classmethod
     def _of(cls, **members: Any) -> Checkpoint:
@@ -332,7 +335,7 @@ class Checkpoint:
         return cls._of(_directory=os.path.abspath(path))
 
     @classmethod
-    def from_dict(cls, data: dict) -> Checkpoint:
+    def from_dict(cls, data: dict[str, Any]) -> Checkpoint:
         """A dict of arrays, numbers, strings, and lists, tuples and dicts of these.
 
         Arrays are torch tensors, NumPy arrays, and objects with the buffer protocol;
@@ -384,14 +387,14 @@ class Checkpoint:
             return {}
         return {name: float(n) for name, n in self._stored.face()["metrics"].items()}
 
-    def get_metadata(self) -> dict:
+    def get_metadata(self) -> dict[str, Any]:
         """What set_metadata() and update_metadata() have put."""
         if self._metadata is None and self._stored is not None:
             text = self._stored.face()["metadata"]
             return json.loads(text) if text else {}
         return dict(self._metadata or {})
 
-    def set_metadata(self, metadata: dict) -> None:
+    def set_metadata(self, metadata: dict[str, Any]) -> None:
         """Replace the metadata: a dict that JSON can hold, saved with the checkpoint. A
         checkpoint that is saved already keeps its own."""
         if not isinstance(metadata, dict):
@@ -399,13 +402,14 @@ class Checkpoint:
         json.dumps(metadata)
         self._metadata = dict(metadata)
 
-    def update_metadata(self, metadata: dict) -> None:
+    def update_metadata(self, metadata: dict[str, Any]) -> None:
         """Add to the metadata."""
         self.set_metadata({**self.get_metadata(), **metadata})
 
     # -- a dict --
 
-    def to_dict(self, allow_pickle: bool = False, shards: bool = True) -> dict:
+    def to_dict(self, allow_pickle: bool = False,
+                shards: bool = True) -> dict[str, Any]:
         """The dict, with equal types: tensors of torch on the CPU, arrays of NumPy.
         They share one memory, which is freed with the last of them.
 
@@ -486,13 +490,13 @@ class Checkpoint:
         self._stored.extract(held.name)
         return "directory", held.name, held
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         """A saved checkpoint travels to other processes as its path."""
         state = dict(vars(self))
         state["_stored"] = self.path if self._stored is not None else None
         return state
 
-    def __setstate__(self, state: dict) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if self._stored is not None:
             self._stored = _Stored(self._stored)

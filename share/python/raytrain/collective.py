@@ -3,7 +3,11 @@ calls in the same order; if not, all of them get an error that says what each ha
 
 from __future__ import annotations
 
+from typing import TypeVar, cast
+
 from ._session import session
+
+T = TypeVar("T")
 
 
 def barrier() -> None:
@@ -11,7 +15,7 @@ def barrier() -> None:
     session().call("barrier")
 
 
-def broadcast_from_rank_zero(data):
+def broadcast_from_rank_zero(data: T) -> T:
     """Rank 0's `data`, on every worker; what the others pass does not count. It is pickled:
     at most 64 MiB."""
     import pickle
@@ -19,4 +23,4 @@ def broadcast_from_rank_zero(data):
     s = session()
     mine = s.info["rank"] == 0
     _, received, _ = s.call("broadcast", data=pickle.dumps(data, -1) if mine else b"")
-    return data if mine else pickle.loads(received)
+    return data if mine else cast(T, pickle.loads(received))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import glob
 import os
+from typing import Any
 
 from . import _config, _frame, _mapping, _memory, _session, _slots, _warnings
 from ._batches import Batches
@@ -23,9 +24,9 @@ __all__ = ["read_csv", "read_hdf5", "read_idx", "read_libsvm", "read_numpy", "re
            "from_numpy", "from_pandas", "Dataset", "DataIterator", "get_dataset_shard"]
 
 
-def read_hdf5(path: str, *, columns: list | None = None, label: str | None = None,
+def read_hdf5(path: str, *, columns: list[Any] | None = None, label: str | None = None,
               shuffle: bool = False, shuffle_window: int | None = None,
-              limit: int | None = None, filter: dict | None = None,
+              limit: int | None = None, filter: dict[str, Any] | None = None,
               last_batch: str | None = None) -> Dataset:
     """The rows of an HDF5 file: its datasets are the columns, their first dimension the
     rows; strings, of fixed or variable length, are a column of words. columns: the names of those to read. shuffle: in a new order in every epoch.
@@ -47,7 +48,7 @@ def read_idx(path: str, *, label: str | None = None, shuffle: bool = False,
     return Dataset(path, format="idx", label=label, shuffle=shuffle, **options)
 
 
-def read_numpy(path: str, *, columns: list | None = None, label: str | None = None,
+def read_numpy(path: str, *, columns: list[Any] | None = None, label: str | None = None,
                shuffle: bool = False, **options: object) -> Dataset:
     """The rows of arrays that numpy.save or numpy.savez wrote; their first dimension are
     the rows. An .npy file is a column that is named after the file, without a number at
@@ -57,9 +58,11 @@ def read_numpy(path: str, *, columns: list | None = None, label: str | None = No
                    **options)
 
 
-def read_csv(path: str, *, columns: list | None = None, delimiter: str | None = None,
-             header: bool = True, dtypes: dict | None = None, missing: list | None = None,
-             label: str | None = None, shuffle: bool = False, **options: object) -> Dataset:
+def read_csv(path: str, *, columns: list[Any] | None = None,
+             delimiter: str | None = None, header: bool = True,
+             dtypes: dict[str, Any] | None = None, missing: list[Any] | None = None,
+             label: str | None = None, shuffle: bool = False,
+             **options: object) -> Dataset:
     """The rows of a CSV file, also compressed with gzip or zstd. The first line has the
     names of the columns; header=False: there is none. delimiter: what separates fields, a
     comma if nothing is said and the file does not end in .tsv. dtypes: {column: "float32",
@@ -72,7 +75,7 @@ def read_csv(path: str, *, columns: list | None = None, delimiter: str | None = 
                    missing=None if missing is None else list(missing), **options)
 
 
-def _types(dtypes: dict) -> list:
+def _types(dtypes: dict[str, Any]) -> list[Any]:
     """The option `types`, for columns of any name."""
     names = {"str": "words", "category": "words", "string": "text", "float": "float64",
              "int": "int64"}
@@ -126,14 +129,14 @@ class DataIterator:
     """Batches of rows. Each call of an iter_ method is one epoch, a pass over the shard;
     the first one in a restarted worker goes on at the position of the checkpoint."""
 
-    def __init__(self, source: dict, equal: bool = True) -> None:
+    def __init__(self, source: dict[str, Any], equal: bool = True) -> None:
         self._source = source
         self._equal = equal
-        self._handle: dict | None = None
+        self._handle: dict[str, Any] | None = None
         self._server: object = None  # that opened it: a helper may be replaced
         self._slots = _slots.Slots()
         self._state: bytes | None = None  # preprocessors, see raytrain.preprocessors
-        self._functions: list = []  # that are applied to batches
+        self._functions: list[Any] = []  # that are applied to batches
         self._padding = 0
         self._rest: object = None  # of the preprocessors, what is done here before those
 
@@ -211,7 +214,7 @@ class DataIterator:
         for _ in count() if max_epoch is None else range(max_epoch):
             yield self
 
-    def materialize(self) -> dict:
+    def materialize(self) -> dict[str, Any]:
         """All rows of one epoch of this shard, as {column: array}. Needs NumPy."""
         parts = list(self._batches(4096, False, unpadded=True))
         if not parts:
@@ -230,18 +233,18 @@ class DataIterator:
         rows that an evaluation must not count again. 0 without last_batch="pad"."""
         return self._padding
 
-    def schema(self) -> dict:
+    def schema(self) -> dict[str, Any]:
         """{column: (dtype, shape of a row)}; the dtype of words and texts is "str"."""
         return {name: (c.dtype, c.shape) for name, c in self._open()["columns"].items()}
 
-    def words(self, column: str) -> list:
+    def words(self, column: str) -> list[Any]:
         """The distinct words of a column of words, by their codes."""
         found = self._open()["columns"].get(column)
         if found is None or found.words is None:
             raise KeyError(f"{column!r} is no column of words")
         return list(found.words)
 
-    def columns(self) -> list:
+    def columns(self) -> list[Any]:
         """The names of the columns."""
         return list(self._open()["columns"])
 
@@ -250,7 +253,7 @@ class DataIterator:
 
     # ---- The other side: dataset_requests.c ----
 
-    def _open(self) -> dict:
+    def _open(self) -> dict[str, Any]:
         server = _session.server()
         if self._handle is None or self._server is not server:
             import weakref
@@ -298,7 +301,7 @@ class DataIterator:
             yield self._mapped(_frame.decode(handle["columns"], self._slots.lend(slot),
                                              reply["rows"], reply["places"], codes))
 
-    def _mapped(self, batch: dict) -> dict:
+    def _mapped(self, batch: dict[str, Any]) -> dict[str, Any]:
         if self._rest is not None:
             batch = self._rest(batch)
         for function in self._functions:
@@ -325,7 +328,8 @@ def _device():
     return torch.get_device()
 
 
-def _to_torch(batch: dict, columns: dict, dtypes: object) -> dict:
+def _to_torch(batch: dict[str, Any], columns: dict[str, Any],
+              dtypes: object) -> dict[str, Any]:
     """Tensors that share the batch's memory, unless their type must change."""
     import torch
 
@@ -403,9 +407,9 @@ class Dataset(DataIterator):
     are all of them."""
 
     def __init__(self, path: str, *, format: str | None = None,
-                 columns: list | None = None, label: str | None = None,
+                 columns: list[Any] | None = None, label: str | None = None,
                  shuffle: bool = False, shuffle_window: int | None = None,
-                 limit: int | None = None, filter: dict | None = None,
+                 limit: int | None = None, filter: dict[str, Any] | None = None,
                  **options: object) -> None:
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError("path is a file, a directory of files, or a pattern such as "
@@ -422,7 +426,7 @@ class Dataset(DataIterator):
         self._file: object = None  # of from_numpy(): exists as long as this refers to it
         super().__init__({"config": _config.render({"datasets": {"data": self._keys()}})})
 
-    def _keys(self) -> dict:
+    def _keys(self) -> dict[str, Any]:
         """As keys of raytrain.cfg."""
         return {name: value for name, value in self._settings.items() if value is not None}
 
@@ -434,12 +438,12 @@ class Dataset(DataIterator):
                              "RunConfig(options=['--set=seed=N'])")
         return self._with(shuffle=True)
 
-    def select_columns(self, columns: list) -> Dataset:
+    def select_columns(self, columns: list[Any]) -> Dataset:
         """Those columns only."""
         return self._with(columns=[columns] if isinstance(columns, str) else columns,
                           exclude=None)
 
-    def drop_columns(self, cols: list) -> Dataset:
+    def drop_columns(self, cols: list[Any]) -> Dataset:
         """All columns but those."""
         dropped = [cols] if isinstance(cols, str) else list(cols)
         columns = self._settings["columns"]
@@ -487,14 +491,15 @@ class Dataset(DataIterator):
         return f"Dataset({self.path!r})"
 
 
-def _dataset(kind: type, path: str, settings: dict, state: bytes | None = None,
-             functions: list = (), file: object = None) -> Dataset:
+def _dataset(kind: type[Any], path: str, settings: dict[str, Any],
+             state: bytes | None = None, functions: list[Any] = (),
+             file: object = None) -> Dataset:
     made = kind(path, **settings)
     made._state, made._functions, made._file = state, list(functions), file
     return made
 
 
-_shards: dict = {}
+_shards: dict[str, Any] = {}
 
 
 def get_dataset_shard(name: str = "train", equal: bool = True) -> DataIterator:

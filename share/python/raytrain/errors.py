@@ -3,13 +3,18 @@ raytrain.h without the prefix: "EINVAL", "ESTORAGE", ..."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .result import Result
+
 
 class RaytrainError(Exception):
     """A call of the session has failed; the text says why and what to do."""
 
     code = "EFAILED"
 
-    def __init__(self, text: str, code: str = ""):
+    def __init__(self, text: str, code: str = "") -> None:
         super().__init__(text)
         if code:
             self.code = code
@@ -62,7 +67,7 @@ class TrainingFailedError(RaytrainError):
     worker that failed first, if there is one. result: what the run has left, a Result
     whose ``error`` is a WorkerError; or None."""
 
-    def __init__(self, text: str, result=None):
+    def __init__(self, text: str, result: Result | None = None) -> None:
         super().__init__(text)
         self.result = result
 
@@ -75,7 +80,7 @@ class WorkerError(Exception):
     path of what it wrote to standard error, or "".
     """
 
-    def __init__(self, record: dict, traceback: str = ""):
+    def __init__(self, record: dict[str, Any], traceback: str = "") -> None:
         self.message = record.get("message") or "the training failed"
         rank = record.get("rank")
         self.rank = -1 if rank is None else rank
@@ -101,7 +106,8 @@ class TrainingStopped(SystemExit):
     that does not catch this ends with status 75, as raytrain-run does. result: what there
     is so far, or None. continued_by: what continues it."""
 
-    def __init__(self, result=None, continued_by="Trainer.restore(path)"):
+    def __init__(self, result: Result | None = None,
+                 continued_by: str = "Trainer.restore(path)") -> None:
         super().__init__(75)
         self.result = result
         self.continued_by = continued_by
@@ -117,7 +123,7 @@ _BY_CODE = {
 }
 
 
-def from_reply(error: dict) -> RaytrainError:
+def from_reply(error: dict[str, Any]) -> RaytrainError:
     """The exception for {"code": ..., "text": ...}."""
     code = error.get("code", "EFAILED")
     text = error.get("text", "no reason given")

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
+from typing import TYPE_CHECKING, Any
 
 from ._config import _Config
 from .trainer import DataParallelTrainer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+    
+    from ._protocols import Arguments, TrainFunction
 
 __all__ = ["JaxTrainer", "JaxConfig"]
 
@@ -51,8 +57,9 @@ class JaxTrainer(DataParallelTrainer):
     _setup = "raytrain.jax:_initialize"
     _config_name = "jax_config"
 
-    def __init__(self, train_loop_per_worker: object, *,
-                 jax_config: JaxConfig | None = None, **settings: object) -> None:
+    def __init__(self, train_loop_per_worker: TrainFunction, *,
+                 jax_config: JaxConfig | None = None,
+                 **settings: Unpack[Arguments]) -> None:
         super().__init__(train_loop_per_worker, backend_config=jax_config, **settings)
 
 
@@ -76,7 +83,7 @@ def _initialize(config: object) -> None:
         local_device_ids=[int(i) for i in devices.split(",")] if devices else None)
 
 
-def _keep_first(module: object, size: int, rank: int) -> None:
+def _keep_first(module: Any, size: int, rank: int) -> None:
     """JAX refuses a second initialize(): from now on it is ignored if it asks for the same
     group, until shutdown()."""
     first, end = module.initialize, module.shutdown

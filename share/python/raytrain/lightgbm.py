@@ -12,6 +12,8 @@ module.
 """
 from __future__ import annotations
 
+from typing import Any
+
 from . import _gbdt, _gbdt_model
 
 __all__ = ["LightGBMTrainer", "LightGBMPredictor", "get_importance", "get_model"]
@@ -29,7 +31,7 @@ def get_model(checkpoint: object):
     return model
 
 
-def get_importance(checkpoint: object, kind: str = "gain") -> dict:
+def get_importance(checkpoint: object, kind: str = "gain") -> dict[str, Any]:
     """{feature: importance}, the greatest first: the total gain of its splits, or, "splits",
     their number. Needs no module of LightGBM."""
     return _gbdt_model.importance(_gbdt_model.opened(checkpoint, "lightgbm"), kind)
@@ -48,7 +50,7 @@ class LightGBMPredictor(_gbdt_model.TreePredictor):
     arguments of Booster.predict(), such as raw_score=True."""
 
     _trainer = "lightgbm"
-    _names: list | None = None  # of columns: the library has some characters replaced
+    _names: list[Any] | None = None  # of columns: the library has some characters replaced
     _outputs = {"raw_score": "margin", "pred_leaf": "leaf", "pred_contrib": "contribution"}
 
     @classmethod
@@ -60,7 +62,7 @@ class LightGBMPredictor(_gbdt_model.TreePredictor):
         predictor._names = _gbdt_model.feature_names(checkpoint)
         return predictor
 
-    def _predict_numpy(self, batch: object, **settings: object) -> dict:
+    def _predict_numpy(self, batch: object, **settings: object) -> dict[str, Any]:
         if isinstance(batch, dict):
             names = self._names or self.model.feature_name()
             batch = _gbdt_model.matrix_of(batch, names, "float64")

@@ -1,6 +1,8 @@
 """Predictors: a model of a checkpoint, and what it says about rows."""
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = ["Predictor"]
 
 
@@ -35,7 +37,7 @@ class Predictor:
         """What is done to rows before the model sees them, or None."""
         return self._preprocessor
 
-    def predict(self, data: object, **settings: object) -> dict:
+    def predict(self, data: object, **settings: object) -> dict[str, Any]:
         """What the model says about rows, {column: array}, as such a dict. An array alone
         is given to the model as it is. Rows go through the preprocessors first, as they
         were in the files that the run has read."""
@@ -45,5 +47,5 @@ class Predictor:
             data = self._preprocessor.transform_batch(data)
         return self._predict_numpy(data, **settings)
 
-    def _predict_numpy(self, batch: object, **settings: object) -> dict:
+    def _predict_numpy(self, batch: object, **settings: object) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} has no _predict_numpy()")

@@ -18,6 +18,8 @@ checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
 """
 from __future__ import annotations
 
+from typing import Any
+
 from . import _config, _frame, _mapping, _session, _warnings
 from ._helper import helper
 from .errors import InvalidArgument
@@ -76,14 +78,14 @@ class Preprocessor:
         return "NOT_FITTED" if self._state is None else "FITTED"
 
     @property
-    def stats_(self) -> dict:
+    def stats_(self) -> dict[str, Any]:
         """What was learned: {"mean(age)": number, array or list of words}."""
         return {f"{item['name']}({item['column']})": _value(item)
                 for item in self._learned() if item["index"] == self._index}
 
     _index = 0  # in the state, which is that of a whole chain
 
-    def _learned(self) -> list:
+    def _learned(self) -> list[Any]:
         state = self._shared or self._needed()
         return helper().call("preprocess_state", {}, state)[0]["items"]
 
@@ -108,26 +110,26 @@ class Preprocessor:
         """A Dataset whose rows are transformed when they are read."""
         return _dataset("transform", ds)._transformed(self._needed())
 
-    def transform_batch(self, batch: dict) -> dict:
+    def transform_batch(self, batch: dict[str, Any]) -> dict[str, Any]:
         """{column: array} of rows, transformed. Needs NumPy."""
         return self._rows(batch, False)
 
-    def inverse_transform_batch(self, batch: dict) -> dict:
+    def inverse_transform_batch(self, batch: dict[str, Any]) -> dict[str, Any]:
         """The way back, from the last preprocessor to the first, of those that have one:
         numbers of a LabelEncoder become labels again. Needs NumPy."""
         return self._rows(batch, True)
 
-    def _rows(self, batch: dict, inverse: bool) -> dict:
+    def _rows(self, batch: dict[str, Any], inverse: bool) -> dict[str, Any]:
         return _mapping.transform(helper(), self._needed(), batch,
                                   {"inverse": inverse})[0]
 
     # ---- Configuration ----
 
-    def _leaves(self) -> list:
+    def _leaves(self) -> list[Any]:
         """The preprocessors of a chain, one for each of _items()."""
         return [self]
 
-    def _items(self) -> list:
+    def _items(self) -> list[Any]:
         """As the key `preprocessor` of raytrain.cfg."""
         return [{self._kind: self._settings}]
 
@@ -136,7 +138,7 @@ class Preprocessor:
         return f"{type(self).__name__}({settings})"
 
 
-def _value(item: dict) -> object:
+def _value(item: dict[str, Any]) -> object:
     if item["type"] == "words" or not item["shape"]:
         return item["values"] if item["shape"] else item["values"][0]
     numpy = _frame.numpy_or_none()
@@ -146,7 +148,7 @@ def _value(item: dict) -> object:
                        else item["values"]).reshape(item["shape"])
 
 
-def _list(columns: object) -> list | None:
+def _list(columns: object) -> list[Any] | None:
     """A column, or several."""
     if columns is None:
         return None
@@ -160,13 +162,13 @@ def _dataset(method: str, ds: object):
     return ds
 
 
-def _one_of(name: str, value: object, allowed: tuple) -> object:
+def _one_of(name: str, value: object, allowed: tuple[Any, ...]) -> object:
     if value not in allowed:
         raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(repr, allowed))}")
     return value
 
 
-def _dtype(dtype: object, allowed: tuple) -> str | None:
+def _dtype(dtype: object, allowed: tuple[Any, ...]) -> str | None:
     """The name of a type, also of numpy.float32 and others of NumPy."""
     if dtype is None:
         return None
@@ -191,8 +193,8 @@ class StandardScaler(Preprocessor):
 
     _kind = "standard_scaler"
 
-    def __init__(self, columns: list, ddof: int = 0,
-                 output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], ddof: int = 0,
+                 output_columns: list[Any] | None = None) -> None:
         super().__init__(columns=_list(columns), ddof=ddof or None,
                          output_columns=_list(output_columns))
 
@@ -202,7 +204,8 @@ class MinMaxScaler(Preprocessor):
 
     _kind = "min_max_scaler"
 
-    def __init__(self, columns: list, output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any],
+                 output_columns: list[Any] | None = None) -> None:
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
 
 
@@ -211,7 +214,8 @@ class MaxAbsScaler(Preprocessor):
 
     _kind = "max_abs_scaler"
 
-    def __init__(self, columns: list, output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any],
+                 output_columns: list[Any] | None = None) -> None:
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
 
 
@@ -221,8 +225,10 @@ class RobustScaler(Preprocessor):
 
     _kind = "robust_scaler"
 
-    def __init__(self, columns: list, quantile_range: tuple = (0.25, 0.75),
-                 output_columns: list | None = None, quantile_precision: int = 800) -> None:
+    def __init__(self, columns: list[Any],
+                 quantile_range: tuple[Any, ...] = (0.25, 0.75),
+                 output_columns: list[Any] | None = None,
+                 quantile_precision: int = 800) -> None:
         super().__init__(columns=_list(columns),
                          quantile_range=[float(q) for q in quantile_range],
                          output_columns=_list(output_columns))
@@ -234,8 +240,8 @@ class Normalizer(Preprocessor):
     _kind = "normalizer"
     _learns = False
 
-    def __init__(self, columns: list, norm: str = "l2", *,
-                 output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], norm: str = "l2", *,
+                 output_columns: list[Any] | None = None) -> None:
         super().__init__(columns=_list(columns),
                          norm=_one_of("norm", norm, ("l1", "l2", "max")),
                          output_columns=_list(output_columns))
@@ -246,8 +252,9 @@ class PowerTransformer(Preprocessor):
 
     _kind = "power_transformer"
 
-    def __init__(self, columns: list, power: float | None = None,
-                 method: str = "yeo-johnson", *, output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], power: float | None = None,
+                 method: str = "yeo-johnson", *,
+                 output_columns: list[Any] | None = None) -> None:
         super().__init__(columns=_list(columns),
                          power=float(power) if power is not None else None,
                          method=_one_of("method", method, ("yeo-johnson", "box-cox")),
@@ -262,9 +269,9 @@ class SimpleImputer(Preprocessor):
 
     _kind = "simple_imputer"
 
-    def __init__(self, columns: list, strategy: str = "mean",
+    def __init__(self, columns: list[Any], strategy: str = "mean",
                  fill_value: float | str | None = None, *,
-                 output_columns: list | None = None) -> None:
+                 output_columns: list[Any] | None = None) -> None:
         _one_of("strategy", strategy, ("mean", "most_frequent", "constant"))
         if strategy == "constant" and fill_value is None:
             raise ValueError("strategy='constant' needs a fill_value")
@@ -274,9 +281,10 @@ class SimpleImputer(Preprocessor):
 
 
 class _Bins(Preprocessor):
-    def __init__(self, columns: list, bins: object, *, right: bool = True,
+    def __init__(self, columns: list[Any], bins: object, *, right: bool = True,
                  include_lowest: bool = False, duplicates: str = "raise",
-                 dtypes: object = None, output_columns: list | None = None) -> None:
+                 dtypes: object = None,
+                 output_columns: list[Any] | None = None) -> None:
         _one_of("duplicates", duplicates, ("raise", "drop"))
         missing = set(_list(columns)) - set(bins) if isinstance(bins, dict) else ()
         if missing:
@@ -287,7 +295,7 @@ class _Bins(Preprocessor):
                          output_columns=_list(output_columns))
 
 
-def _bins_dtype(columns: list, dtypes: object) -> str | None:
+def _bins_dtype(columns: list[Any], dtypes: object) -> str | None:
     """Of {column: type}, the type of all of them."""
     if not isinstance(dtypes, dict):
         return _dtype(dtypes, _CODES)
@@ -327,9 +335,10 @@ class Concatenator(Preprocessor):
     _kind = "concatenator"
     _learns = False
 
-    def __init__(self, columns: list | None = None, output_column_name: str = "concat_out",
-                 dtype: object = None, raise_if_missing: bool = False,
-                 flatten: bool = True, *, exclude: list | None = None) -> None:
+    def __init__(self, columns: list[Any] | None = None,
+                 output_column_name: str = "concat_out", dtype: object = None,
+                 raise_if_missing: bool = False, flatten: bool = True, *,
+                 exclude: list[Any] | None = None) -> None:
         super().__init__(columns=_list(columns), output_column_name=output_column_name,
                          dtype=_dtype(dtype, ("float32", "float64")),
                          raise_if_missing=raise_if_missing or None,
@@ -344,8 +353,8 @@ class Categorizer(Preprocessor):
 
     _kind = "categorizer"
 
-    def __init__(self, columns: list, dtypes: dict | None = None,
-                 output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], dtypes: dict[str, Any] | None = None,
+                 output_columns: list[Any] | None = None) -> None:
         if dtypes:
             raise ValueError("dtypes: the categories are those of the training set")
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
@@ -358,8 +367,8 @@ class OrdinalEncoder(Preprocessor):
 
     _kind = "ordinal_encoder"
 
-    def __init__(self, columns: list, *, encode_lists: bool = True, dtype: object = None,
-                 output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], *, encode_lists: bool = True,
+                 dtype: object = None, output_columns: list[Any] | None = None) -> None:
         if not encode_lists:
             raise ValueError("encode_lists=False: a list is no category of its own")
         super().__init__(columns=_list(columns), dtype=_dtype(dtype, _CODES),
@@ -373,8 +382,8 @@ class OneHotEncoder(Preprocessor):
 
     _kind = "one_hot_encoder"
 
-    def __init__(self, columns: list, *, max_categories: object = None,
-                 output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], *, max_categories: object = None,
+                 output_columns: list[Any] | None = None) -> None:
         super().__init__(columns=_list(columns), max_categories=max_categories,
                          output_columns=_list(output_columns))
 
@@ -384,8 +393,8 @@ class MultiHotEncoder(Preprocessor):
 
     _kind = "multi_hot_encoder"
 
-    def __init__(self, columns: list, *, max_categories: object = None,
-                 output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], *, max_categories: object = None,
+                 output_columns: list[Any] | None = None) -> None:
         super().__init__(columns=_list(columns), max_categories=max_categories,
                          output_columns=_list(output_columns))
 
@@ -414,8 +423,8 @@ class Tokenizer(Preprocessor):
 
     _kind = "tokenizer"
 
-    def __init__(self, columns: list, tokenization_fn: object = None, *,
-                 output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], tokenization_fn: object = None, *,
+                 output_columns: list[Any] | None = None) -> None:
         _no_function(tokenization_fn)
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
 
@@ -426,9 +435,9 @@ class CountVectorizer(Preprocessor):
 
     _kind = "count_vectorizer"
 
-    def __init__(self, columns: list, tokenization_fn: object = None,
+    def __init__(self, columns: list[Any], tokenization_fn: object = None,
                  max_features: int | None = None, *,
-                 output_columns: list | None = None) -> None:
+                 output_columns: list[Any] | None = None) -> None:
         _no_function(tokenization_fn)
         super().__init__(columns=_list(columns), max_features=max_features,
                          output_columns=_list(output_columns))
@@ -440,8 +449,9 @@ class HashingVectorizer(Preprocessor):
     _kind = "hashing_vectorizer"
     _learns = False
 
-    def __init__(self, columns: list, num_features: int, tokenization_fn: object = None, *,
-                 output_columns: list | None = None) -> None:
+    def __init__(self, columns: list[Any], num_features: int,
+                 tokenization_fn: object = None, *,
+                 output_columns: list[Any] | None = None) -> None:
         _no_function(tokenization_fn)
         super().__init__(columns=_list(columns), num_features=num_features,
                          output_columns=_list(output_columns))
@@ -454,7 +464,7 @@ class FeatureHasher(Preprocessor):
     _kind = "feature_hasher"
     _learns = False
 
-    def __init__(self, columns: list, num_features: int,
+    def __init__(self, columns: list[Any], num_features: int,
                  output_column: str | None = None) -> None:
         super().__init__(columns=_list(columns), num_features=num_features,
                          output_column_name=output_column)
@@ -475,7 +485,7 @@ class Chain(Preprocessor):
         self._learns = any(p._learns for p in preprocessors)
         self._split()
 
-    def _leaves(self) -> list:
+    def _leaves(self) -> list[Any]:
         return [leaf for p in self.preprocessors for leaf in p._leaves()]
 
     def _split(self) -> None:
@@ -483,7 +493,7 @@ class Chain(Preprocessor):
         chains of what C does between mappers."""
         leaves = self._leaves()
         mappers = [i for i, p in enumerate(leaves) if isinstance(p, BatchMapper)]
-        self._rest: list = []
+        self._rest: list[Any] = []
         self._head: Preprocessor | None = None
         if not mappers:
             return
@@ -499,7 +509,7 @@ class Chain(Preprocessor):
                 self._rest[-1] = Chain(self._rest[-1], p)
         self._head = Chain(*leaves[:mappers[0]]) if mappers[0] else None
 
-    def _items(self) -> list:
+    def _items(self) -> list[Any]:
         return [item for p in self.preprocessors for item in p._items()]
 
     def fit(self, ds: object) -> Chain:
@@ -526,7 +536,7 @@ class Chain(Preprocessor):
             ds = ds.map_batches(p.transform_batch)
         return ds
 
-    def _rows(self, batch: dict, inverse: bool) -> dict:
+    def _rows(self, batch: dict[str, Any], inverse: bool) -> dict[str, Any]:
         if not self._rest:
             return super()._rows(batch, inverse)
         parts = [p for p in (self._head, *self._rest) if p is not None]
@@ -549,7 +559,7 @@ class Chain(Preprocessor):
         return index
 
     @property
-    def stats_(self) -> dict:
+    def stats_(self) -> dict[str, Any]:
         """What all parts have learned; a later one's in place of an equal name."""
         if self._rest:
             return self._head.stats_ if self._head is not None else {}
@@ -607,11 +617,11 @@ class BatchMapper(Preprocessor):
         """A Dataset to whose batches the function is applied when they are read."""
         return ds.map_batches(self._mapper)
 
-    def _rows(self, batch: dict, inverse: bool) -> dict:
+    def _rows(self, batch: dict[str, Any], inverse: bool) -> dict[str, Any]:
         return batch if inverse else self._mapper(batch)
 
     @property
-    def stats_(self) -> dict:
+    def stats_(self) -> dict[str, Any]:
         """Nothing."""
         return {}
 
@@ -633,7 +643,7 @@ class _Stored(Preprocessor):
         self._allow_code = allow_code
         self._pipeline: object = None  # made at its first use
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pipeline": None}
 
     def _needed(self) -> bytes:
@@ -645,19 +655,19 @@ class _Stored(Preprocessor):
         """Refused: it has learned already."""
         raise InvalidArgument("the preprocessors of a checkpoint have learned already")
 
-    def _rows(self, batch: dict, inverse: bool) -> dict:
+    def _rows(self, batch: dict[str, Any], inverse: bool) -> dict[str, Any]:
         if inverse:
             return super()._rows(batch, inverse)
         if self._pipeline is None:
             self._pipeline = _mapping.rest(_session.server(), 0, self._needed())
         return self._pipeline(batch)
 
-    def _items(self) -> list:
+    def _items(self) -> list[Any]:
         raise TypeError("the preprocessors of a checkpoint are used again by "
                         "resume_from_checkpoint, without preprocessor=")
 
     @property
-    def stats_(self) -> dict:
+    def stats_(self) -> dict[str, Any]:
         """What was learned."""
         return {f"{item['name']}({item['column']})": _value(item)
                 for item in self._learned()}

@@ -3,11 +3,17 @@ which raytrain-format(5) describes. Reads JSON only; checkpoints are opened when
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 from . import _session, _shipping
 from ._records import (checkpoint_files, error_of, last_attempt, metrics_of, read_history,
                        value_of)
 from .checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ._protocols import Path
 
 __all__ = ["Result"]
 
@@ -28,21 +34,22 @@ class Result:
         "interrupted".
     """
 
-    def __init__(self, metrics: dict | None = None, checkpoint: object = None,
-                 error: Exception | None = None, path: str | None = None,
-                 config: dict | None = None, status: str = "finished") -> None:
+    def __init__(self, metrics: dict[str, Any] | None = None,
+                 checkpoint: Checkpoint | None = None, error: Exception | None = None,
+                 path: str | None = None, config: dict[str, Any] | None = None,
+                 status: str = "finished") -> None:
         self.metrics = metrics
         self.checkpoint = checkpoint
         self.error = error
         self.path = path
         self.status = status
         self._config = config
-        self._history: list | None = None
+        self._history: list[dict[str, Any]] | None = None
 
     # ---- Where one comes from ----
 
     @classmethod
-    def from_path(cls, path: str, storage_filesystem: object = None) -> Result:
+    def from_path(cls, path: Path, storage_filesystem: object = None) -> Result:
         """The Result of the run in this directory, also of one that is in progress.
 
         Raises FileNotFoundError if there is no run.
@@ -65,7 +72,8 @@ class Result:
         return result
 
     @classmethod
-    def _from_record(cls, record: dict, config: dict | None) -> Result:
+    def _from_record(cls, record: dict[str, Any],
+                     config: dict[str, Any] | None) -> Result:
         """From what raytrain-run --json prints."""
         path, checkpoint = record["path"], record.get("checkpoint")
         error = None
@@ -79,7 +87,7 @@ class Result:
                    path=path, config=config, status=record["status"])
 
     @classmethod
-    def _of_worker(cls, config: dict | None) -> Result:
+    def _of_worker(cls, config: dict[str, Any] | None) -> Result:
         """In a worker, after its function: the files lag behind."""
         session = _session.session()
         return cls(metrics=getattr(session, "last_metrics", None), config=config,
@@ -88,20 +96,20 @@ class Result:
     # ---- What it has ----
 
     @property
-    def config(self) -> dict | None:
+    def config(self) -> dict[str, Any] | None:
         if self._config is None and self.path:
             self._config = _shipping.kept_config(self.path)
         return self._config
 
     @property
-    def metrics_history(self) -> list:
+    def metrics_history(self) -> list[dict[str, Any]]:
         """A dict for each report, in the order of the iterations."""
         if self._history is None:
             self._history = read_history(self.path) if self.path else []
         return [metrics_of(report) for report in self._history]
 
     @property
-    def metrics_dataframe(self):
+    def metrics_dataframe(self) -> pandas.DataFrame:
         """A pandas.DataFrame with a row for each report. Needs pandas; metrics_history has
         the same without."""
         import pandas
@@ -110,11 +118,11 @@ class Result:
                                  for row in self.metrics_history])
 
     @property
-    def best_checkpoints(self) -> list:
+    def best_checkpoints(self) -> list[tuple[Checkpoint, dict[str, Any]]]:
         """[(Checkpoint, metrics)] of the checkpoints that were kept, oldest first."""
         return [(Checkpoint(file), metrics) for file, metrics in self._kept()]
 
-    def get_best_checkpoint(self, metric: str, mode: str):
+    def get_best_checkpoint(self, metric: str, mode: str) -> Checkpoint | None:
         """The Checkpoint with the highest ("max") or lowest ("min") value of a metric; the
         newer of two equal ones. None if there is none with that metric.
 
@@ -138,7 +146,7 @@ class Result:
         raise ValueError(f"no checkpoint has a number for the metric {metric!r}; the "
                          "metrics are " + ", ".join(known))
 
-    def _kept(self) -> list:
+    def _kept(self) -> list[tuple[str, dict[str, Any]]]:
         if not self.path:
             return []
         files = checkpoint_files(self.path)

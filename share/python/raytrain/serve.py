@@ -21,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from typing import Any
 
 from . import _config as configs
 from . import _launch, _shipping, _stored, _worker
@@ -30,7 +31,7 @@ from .errors import InvalidArgument, RaytrainError
 
 __all__ = ["BadRequest", "Client", "ServeError", "ServiceHandle", "run", "shutdown"]
 
-_services: list = []
+_services: list[Any] = []
 
 
 def run(checkpoint: object, predictor: object = None, *, name: str | None = None,
@@ -39,9 +40,10 @@ def run(checkpoint: object, predictor: object = None, *, name: str | None = None
         max_batch_size: int | None = None, batch_wait_timeout_s: float = 0,
         max_queued_requests: int | None = None,
         scaling_config: configs.ScalingConfig | None = None,
-        predictor_kwargs: dict | None = None, settings: dict | None = None,
-        startup_timeout_s: float = 300, options: list = (),
-        blocking: bool = False, allow_code: bool = False) -> ServiceHandle:
+        predictor_kwargs: dict[str, Any] | None = None,
+        settings: dict[str, Any] | None = None, startup_timeout_s: float = 300,
+        options: list[Any] = (), blocking: bool = False,
+        allow_code: bool = False) -> ServiceHandle:
     """Serve the model of a checkpoint, and return when it is ready.
 
     checkpoint: a Result or the directory of a run, whose best checkpoint it is; a
@@ -103,7 +105,7 @@ def shutdown() -> None:
 
 # ---- The command line ----
 
-def _requests(name, listen, token_file, follow, batch, wait_s, queue) -> list:
+def _requests(name, listen, token_file, follow, batch, wait_s, queue) -> list[Any]:
     flags = []
     for option, value in (("--model", name), ("--listen", listen),
                           ("--token-file", token_file), ("--max-batch", batch),
@@ -114,7 +116,7 @@ def _requests(name, listen, token_file, follow, batch, wait_s, queue) -> list:
     return flags + (["--follow"] if follow else [])
 
 
-def _inputs(inputs: object) -> list:
+def _inputs(inputs: object) -> list[Any]:
     if inputs is None:
         return []
     if isinstance(inputs, (str, os.PathLike)):
@@ -129,7 +131,7 @@ def _inputs(inputs: object) -> list:
     return flags
 
 
-def _column(name: str, like: object) -> tuple:
+def _column(name: str, like: object) -> tuple[Any, ...]:
     """dtype and shape of a row."""
     if isinstance(like, str):
         return like, ()
@@ -144,7 +146,7 @@ def _column(name: str, like: object) -> tuple:
 
 
 def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig,
-           flags: list, options: dict) -> ServiceHandle:
+           flags: list[Any], options: dict[str, Any]) -> ServiceHandle:
     scratch = tempfile.mkdtemp(prefix="raytrain-serve-")
     try:
         path = _stored.stored(checkpoint, scratch)
@@ -159,7 +161,8 @@ def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig
         raise
 
 
-def _workers(predictor: object, options: dict, flags: list, scratch: str) -> tuple:
+def _workers(predictor: object, options: dict[str, Any], flags: list[Any],
+             scratch: str) -> tuple[Any, ...]:
     """What the workers run, and its environment."""
     environment = dict(os.environ)
     if predictor is None or hasattr(predictor, "_asked"):
@@ -189,9 +192,10 @@ class ServiceHandle:
     token: what clients must send, or None. name: of the model. client: a Client.
     """
 
-    def __init__(self, path: str, arguments: list, environment: dict, scratch: str) -> None:
+    def __init__(self, path: str, arguments: list[Any], environment: dict[str, Any],
+                 scratch: str) -> None:
         self._path, self._scratch = path, scratch
-        self._said: collections.deque = collections.deque(maxlen=50)
+        self._said: collections.deque[Any] = collections.deque(maxlen=50)
         self.client: Client = None
         self.name = self.url = self.socket = self.token = None
         command = [_launch.program("raytrain-serve"), *arguments]
@@ -212,7 +216,7 @@ class ServiceHandle:
 
     def _await(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        found: list = []
+        found: list[Any] = []
         while not found:
             if self._process.poll() is not None:
                 self._fail()
@@ -233,7 +237,7 @@ class ServiceHandle:
         kind = InvalidArgument if status in (2, 3) else RaytrainError
         raise kind(said or f"raytrain-serve ended with status {status}")
 
-    def predict(self, data: object, **options: object) -> dict:
+    def predict(self, data: object, **options: object) -> dict[str, Any]:
         """As Client.predict()."""
         return self.client.predict(data, **options)
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ._config import _Config
 from .trainer import DataParallelTrainer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+    
+    from ._protocols import Arguments, TrainFunction
 
 __all__ = ["TensorflowTrainer", "TensorflowConfig"]
 
@@ -23,6 +30,7 @@ class TensorflowTrainer(DataParallelTrainer):
     _backend = "tensorflow"
     _config_name = "tensorflow_config"
 
-    def __init__(self, train_loop_per_worker: object, *,
-                 tensorflow_config: TensorflowConfig | None = None, **settings: object) -> None:
+    def __init__(self, train_loop_per_worker: TrainFunction, *,
+                 tensorflow_config: TensorflowConfig | None = None,
+                 **settings: Unpack[Arguments]) -> None:
         super().__init__(train_loop_per_worker, backend_config=tensorflow_config, **settings)

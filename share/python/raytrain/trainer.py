@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _config as configs
 from . import _fit, _shipping
 from ._arguments import check_preprocessor, check_types, takes_config
 from ._shipping import PAYLOAD
+
+if TYPE_CHECKING:
+    from ._protocols import CheckpointLike, DatasetLike, Path, TrainFunction
+    from .preprocessors import Preprocessor
+    from .result import Result
 
 __all__ = ["DataParallelTrainer"]
 
@@ -39,16 +45,17 @@ class DataParallelTrainer:
     _setup: str | None = None  # "module:function", called in a worker before the function
     _config_name = "backend_config"  # how __init__ calls it
 
-    def __init__(self, train_loop_per_worker: object, *,
-                 train_loop_config: dict | None = None, backend: str | None = None,
-                 backend_config: object = None,
+    def __init__(self, train_loop_per_worker: TrainFunction, *,
+                 train_loop_config: dict[str, Any] | None = None,
+                 backend: str | None = None, backend_config: Any = None,
                  scaling_config: configs.ScalingConfig | None = None,
                  data_config: configs.DataConfig | None = None,
                  dataset_config: configs.DataConfig | None = None,
                  run_config: configs.RunConfig | None = None,
-                 datasets: dict | None = None, metadata: dict | None = None,
-                 resume_from_checkpoint: object = None,
-                 preprocessor: object = None) -> None:
+                 datasets: Mapping[str, DatasetLike] | None = None,
+                 metadata: dict[str, Any] | None = None,
+                 resume_from_checkpoint: CheckpointLike | None = None,
+                 preprocessor: Preprocessor | None = None) -> None:
         if not callable(train_loop_per_worker):
             raise TypeError("train_loop_per_worker is a function, not "
                             f"{type(train_loop_per_worker).__name__}")
@@ -74,7 +81,7 @@ class DataParallelTrainer:
 
     # ---- fit ----
 
-    def fit(self):
+    def fit(self) -> Result:
         """Run the training to its end, and return its Result.
 
         Raises TrainingFailedError if it failed, TrainingStopped (a SystemExit with status
@@ -92,16 +99,17 @@ class DataParallelTrainer:
     # ---- restore ----
 
     @classmethod
-    def can_restore(cls, path: str, storage_filesystem: object = None) -> bool:
+    def can_restore(cls, path: Path, storage_filesystem: object = None) -> bool:
         """Is there a run that fit() has started in this directory?"""
         return os.path.isfile(os.path.join(os.fspath(path), PAYLOAD))
 
     @classmethod
-    def restore(cls, path: str, train_loop_per_worker: object = None,
-                train_loop_config: dict | None = None, datasets: dict | None = None,
+    def restore(cls, path: str, train_loop_per_worker: TrainFunction | None = None,
+                train_loop_config: dict[str, Any] | None = None,
+                datasets: Mapping[str, DatasetLike] | None = None,
                 scaling_config: configs.ScalingConfig | None = None,
                 run_config: configs.RunConfig | None = None,
-                **others: object) -> DataParallelTrainer:
+                **others: Any) -> DataParallelTrainer:
         """A trainer whose fit() continues the run in the directory `path` from its latest
         checkpoint. What is not given is as it was. Reads a file of the run that holds
         the function, pickled: restore only runs that you trust.
@@ -136,20 +144,21 @@ class DataParallelTrainer:
         trainer._restored_from = path
         return trainer
 
-    def _settings(self) -> dict:
+    def _settings(self) -> dict[str, Any]:
         """What restore() gives to __init__ again."""
         return {self._config_name: self.backend_config, "data_config": self.data_config,
                 "backend": self.backend, "scaling_config": self.scaling_config,
                 "run_config": self.run_config._shippable(), "datasets": self.datasets,
                 "metadata": self.metadata, "preprocessor": self.preprocessor}
 
-    def _backend_keys(self) -> dict:
+    def _backend_keys(self) -> dict[str, Any]:
         """backend_config, as keys of raytrain.cfg."""
         config = self.backend_config
         if config is None:
             return {}
         if hasattr(config, "_keys"):
-            return config._keys()
+            keys: dict[str, Any] = config._keys()
+            return keys
         if not isinstance(config, dict):
             raise TypeError("backend_config is a dict, not " + type(config).__name__)
         return dict(config)

@@ -13,6 +13,7 @@ module.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from . import _gbdt, _gbdt_model
 
@@ -37,7 +38,7 @@ def get_model(checkpoint: object):
     return model
 
 
-def get_importance(checkpoint: object, kind: str = "gain") -> dict:
+def get_importance(checkpoint: object, kind: str = "gain") -> dict[str, Any]:
     """{feature: importance}, the greatest first: the total gain of its splits, or, "splits",
     their number. Needs no module of XGBoost."""
     return _gbdt_model.importance(_gbdt_model.opened(checkpoint, "xgboost"), kind)
@@ -57,7 +58,7 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
     xgboost.DMatrix."""
 
     _trainer = "xgboost"
-    _matrix: dict = {}  # what DMatrix needs to know as in the training
+    _matrix: dict[str, Any] = {}  # what DMatrix needs to know as in the training
     _outputs = {"output_margin": "margin", "pred_leaf": "leaf",
                 "pred_contribs": "contribution"}
 
@@ -71,8 +72,9 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
         predictor._matrix = {k: v for k, v in trained.items() if k == "missing"}
         return predictor
 
-    def _predict_numpy(self, batch: object, dmatrix_kwargs: dict | None = None,
-                       **settings: object) -> dict:
+    def _predict_numpy(self, batch: object,
+                       dmatrix_kwargs: dict[str, Any] | None = None,
+                       **settings: object) -> dict[str, Any]:
         xgboost = _module()
         names, types = self.model.feature_names, self.model.feature_types
         if isinstance(batch, dict):

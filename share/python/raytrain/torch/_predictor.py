@@ -1,6 +1,8 @@
 """TorchPredictor."""
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import InvalidArgument
 from ..predictor import Predictor
 
@@ -38,7 +40,7 @@ class TorchPredictor(Predictor):
         return cls(model, checkpoint.get_preprocessor(allow_code), use_gpu)
 
     def _predict_numpy(self, batch: object, dtype: object = None,
-                       columns: list | None = None) -> dict:
+                       columns: list[Any] | None = None) -> dict[str, Any]:
         """columns: those that the model takes, in their order; a dict of one column, or an
         array, is taken as it is. dtype: a torch.dtype for them."""
         import torch

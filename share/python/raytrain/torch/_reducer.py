@@ -57,11 +57,11 @@ class Reducer:
         self._memory = _map(fds[0], reply["offset"], self._room)
         self._id = reply["id"]
         weakref.finalize(self, _unused.append, self._id)
-        self._slots: dict[tuple, _Slot] = {}
+        self._slots: dict[tuple[Any, ...], _Slot] = {}
         self._ahead = _has_core_to_spare()
         self._at = 0
-        self._copied: list[tuple] = []  # (slot, bucket, future) of this step
-        self._unsent: list[tuple] = []  # ranges that the companion does not know of
+        self._copied: list[tuple[Any, ...]] = []  # (slot, bucket, future) of this step
+        self._unsent: list[tuple[Any, ...]] = []  # ranges that the companion does not know of
 
     def hook(self, bucket):
         """Average a bucket: for register_comm_hook()."""
@@ -98,7 +98,7 @@ class Reducer:
         self._at = slot.end
         return slot
 
-    def _request(self, op: str) -> dict:
+    def _request(self, op: str) -> dict[str, Any]:
         ranges, self._unsent = self._unsent, []
         return {"op": op, "id": self._id, "ranges": ranges}
 

@@ -21,7 +21,8 @@ class _Part:
 
     __slots__ = ("path", "tensor", "start", "stored")
 
-    def __init__(self, path: str, tensor: torch.Tensor, start: tuple, stored: Any):
+    def __init__(self, path: str, tensor: torch.Tensor, start: tuple[Any, ...],
+                 stored: Any):
         self.path = path
         self.tensor = tensor
         self.start = start
@@ -108,7 +109,8 @@ class _Filling:
                 part.fill(elements)
 
 
-def load_state(state: dict, checkpoint: Checkpoint | None = None) -> dict:
+def load_state(state: dict[str, Any],
+               checkpoint: Checkpoint | None = None) -> dict[str, Any]:
     """Fill a state, such as {"model": model.state_dict(), "epoch": 0}, from a checkpoint
     that was made of such a state; returns it.
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ..trainer import DataParallelTrainer
 from ._config import TorchConfig
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+    
+    from .._protocols import Arguments, TrainFunction
 
 
 class TorchTrainer(DataParallelTrainer):
@@ -14,14 +21,14 @@ class TorchTrainer(DataParallelTrainer):
     _config_name = "torch_config"
     _setup = "raytrain.torch._trainer:set_up"
 
-    def __init__(self, train_loop_per_worker: object, *,
-                 torch_config: TorchConfig | None = None, **settings: object) -> None:
+    def __init__(self, train_loop_per_worker: TrainFunction, *,
+                 torch_config: TorchConfig | None = None, **settings: Unpack[Arguments]) -> None:
         if torch_config is not None and not isinstance(torch_config, TorchConfig):
             raise TypeError("torch_config is a raytrain.torch.TorchConfig, not "
                             + type(torch_config).__name__)
         super().__init__(train_loop_per_worker, backend_config=torch_config, **settings)
 
-    def _backend_keys(self) -> dict:
+    def _backend_keys(self) -> dict[str, Any]:
         config = self.backend_config
 
         if config is None:
