@@ -11,7 +11,7 @@ from .trainer import DataParallelTrainer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-    
+
     from ._protocols import Arguments, TrainFunction
 
 __all__ = ["JaxTrainer", "JaxConfig"]

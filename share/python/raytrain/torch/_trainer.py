@@ -9,7 +9,7 @@ from ._config import TorchConfig
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-    
+
     from .._protocols import Arguments, TrainFunction
 
 

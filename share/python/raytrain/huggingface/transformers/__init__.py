@@ -16,7 +16,7 @@ Transformers is imported when one of the names is first used.
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # typing takes longer to import than all of this
 
 # Where each public name is, below this package.
 _NAMES = {
@@ -26,16 +26,22 @@ _NAMES = {
 
 __all__ = sorted(_NAMES)
 
+if TYPE_CHECKING:  # what __getattr__() gives
+    from ._classes import (
+        RayTrainReportCallback as RayTrainReportCallback,
+        prepare_trainer as prepare_trainer,
+    )
+else:
 
-def __getattr__(name: str) -> Any:
-    """Load a public name at its first use."""
-    from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """Load a public name at its first use."""
+        from importlib import import_module
 
-    if name in _NAMES:
-        value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _NAMES:
+            value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
+            globals()[name] = value
+            return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
