@@ -28,10 +28,11 @@ rooms () {
 	launcher view event config
 	launcher callback view tfevents event run config
 	launcher launch event protocol run config
-	launcher slurm launch event protocol run
-	launcher local launch event protocol run pmix
+	launcher show launch event protocol run config
+	launcher slurm show launch event protocol run
+	launcher local show launch event protocol run pmix
 	launcher watch callback launch protocol run config
-	launcher train watch callback launch event replica protocol run config
+	launcher train watch callback show launch event replica protocol run config
 	worker wireup pmix
 	worker mpi comm
 	worker backend mpi wireup comm config
@@ -72,7 +73,7 @@ rooms () {
 	cmd cmd/raytrain-serve.c crew life http place run event config
 	cmd cmd/raytrain-worker.c command rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
-	cmd cmd/raytrain-keeper.c slurm local
+	cmd cmd/raytrain-keeper.c show slurm local
 	cmd inspect/follow.c protocol
 	cmd plot run
 	cmd inspect plot gbdt data preprocess frame hdf5 run checkpoint config

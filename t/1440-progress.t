@@ -117,6 +117,31 @@ test_expect_success TMUX 'the summary replaces the block' '
 	shows "^  checkpoint  /" && shows_not elapsed
 '
 
+test_expect_success TMUX 'what a rank prints is above the block, and its progress bar the first line of it' '
+	rm -f gate ready &&
+	cat >bar.sh <<-\EOF2 &&
+	echo "first line"
+	raytrain-report loss=1
+	printf "10%%\r" >&2
+	printf "half of it\r" >&2
+	: >ready
+	until test -e gate; do read line <hold; done
+	printf "all of it \n" >&2
+	EOF2
+	mkfifo hold && terminal 80 24 &&
+	echo "cd \"$PWD\" && $run -n 1 --show rank0 --name bar -- sh bar.sh; echo \$? >status" >job &&
+	typed "clear; sh \"$PWD/job\"" && eventually test -e ready &&
+	cat >expect <<-\EOT &&
+	first line
+	half of it
+	bar  attempt 0  1 worker  1 node  local
+	iteration 1
+	EOT
+	eventually is_shown expect &&
+	: >gate && echo go >hold && eventually shows "raytrain: finished" &&
+	shows "^all of it" && shows_not "half of it"
+'
+
 test_expect_success TMUX 'a terminal of 40 columns shows what fits' '
 	terminal 40 24 && start forty --set run_config.stop.training_iteration=4 &&
 	cat >expect <<-\EOT &&

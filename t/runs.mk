@@ -28,7 +28,7 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1376-preprocess-words.t \
 	t/1377-batch-mapper.t \
 	t/1380-predict.t \
-	t/1440-progress.t \
+	t/1440-progress.t t/1445-show.t \
 	t/1450-callbacks.t t/1451-callback-command.t t/1452-callback-library.t \
 	t/1460-tensorboard.t \
 	t/1461-python-callback.t \

@@ -88,7 +88,7 @@ static bool is_saved(const struct program *program, const struct trainer *traine
 /* The log of the worker, and its last lines if the message says less than these. */
 static void print_log(const struct failure_log *log, bool lines)
 {
-    lines = lines && log->tail[0];
+    lines = lines && log->tail[0] && !log->shown;
     if (log->path[0])
         say("  %s%s%s\n", lines ? "last lines of " : "its log: ", log->path,
             lines ? ":" : "");

@@ -1,11 +1,18 @@
 /*
- * raytrain-keeper.c - ends the workers if raytrain-run is killed: local ones
- * (launcher/local/keeper.h), or those of the step of an srun that it starts
- * (launcher/slurm/step_keeper.h). Its standard input is a socket to raytrain-run. BEFORE is
- * how many keepers raytrain-run has started before; MESSAGES is a descriptor.
+ * raytrain-keeper.c - processes beside the workers.
  *
  *     raytrain-keeper local BEFORE
- *     raytrain-keeper step MESSAGES srun [ARG...]
+ *     raytrain-keeper step MESSAGES OUTPUT srun [ARG...]
+ *
+ * end the workers if raytrain-run is killed: local ones (launcher/local/keeper.h), or those
+ * of the step of an srun that it starts (launcher/slurm/step_keeper.h). The standard input
+ * is a socket to raytrain-run. BEFORE is how many keepers raytrain-run has started before;
+ * MESSAGES and OUTPUT are descriptors.
+ *
+ *     raytrain-keeper show RANKS WORKERS NODE LOG_DIR PROGRAM [ARG...]
+ *     raytrain-keeper tee RANK WORKER_PID
+ *
+ * are for the output of workers that is shown (launcher/show/tee.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +21,7 @@
 #include <unistd.h>
 
 #include "local/keeper_process.h"
+#include "show/tee.h"
 #include "slurm/step_keeper.h"
 
 int main(int argc, char *argv[])
@@ -25,8 +33,15 @@ int main(int argc, char *argv[])
 
     if (is_socket && argc == 3 && strcmp(argv[1], "local") == 0)
         keeper_process_run(STDIN_FILENO, atoi(argv[2]));
-    if (is_socket && argc > 3 && strcmp(argv[1], "step") == 0) {
-        step_keeper_run(atoi(argv[2]), argv + 3, &err);
+    if (argc == 4 && strcmp(argv[1], "tee") == 0)
+        tee_run(atoi(argv[2]), atoi(argv[3]));
+    if (argc > 2 && strcmp(argv[1], "show") == 0) {
+        tee_become_worker(argv + 2, &err);
+        fprintf(stderr, "raytrain-keeper: %s\n", err.text);
+        return error_exit_status(err.code);
+    }
+    if (is_socket && argc > 4 && strcmp(argv[1], "step") == 0) {
+        step_keeper_run(atoi(argv[2]), atoi(argv[3]), argv + 4, &err);
         fprintf(stderr, "raytrain-keeper: %s\n", err.text);
         return 1;
     }

@@ -71,6 +71,7 @@ static int worker_settle(struct options *opt, struct train_config *cfg,
     free(run);
     if (rc < 0 || text_set(&cfg->resume_from_checkpoint, checkpoint, err) < 0 ||
         text_set(&cfg->predict.service, socket, err) < 0 ||
+        text_set(&cfg->run_config.show, "none", err) < 0 ||
         prediction_function(cfg, err) < 0 || prediction_reduce(cfg, err) < 0)
         return -1;
     if (cfg->serve.max_batch > 0)

@@ -249,6 +249,8 @@ static void draw_run(struct run_config *r)
     r->grace_s = (int)draw(100);
     r->exit_grace_s = 1 + (int)draw(100);
     r->requeue_on_stop = draw(2);
+    free(r->show);
+    r->show = strdup(draw(2) ? "all" : "0,3-5");
     r->checkpoint_config.checkpoint_frequency = (int)draw(5);
     r->checkpoint_config.checkpoint_interval_s = (int)draw(5);
     r->checkpoint_config.replicas = (int)draw(2);
@@ -338,7 +340,7 @@ static bool same_run(const struct run_config *a, const struct run_config *b)
             memcmp(&a->stop[i].value, &b->stop[i].value, sizeof(double)) != 0)
             return false;
     return a->n_stop == b->n_stop && same_text(a->name, b->name) &&
-           same_text(a->storage_path, b->storage_path) &&
+           same_text(a->storage_path, b->storage_path) && same_text(a->show, b->show) &&
            a->stop_before_end_s == b->stop_before_end_s && a->grace_s == b->grace_s &&
            a->exit_grace_s == b->exit_grace_s &&
            a->requeue_on_stop == b->requeue_on_stop &&

@@ -316,6 +316,8 @@ const struct flag option_flags[] = {
     {"quiet", 'q', NULL, "no progress, only what went wrong", TRUTH(quiet)},
     {"progress", 0, "STYLE", "auto, bar, plain or none", .words = styles,
      .act = act_progress, .of = OF_RUNS},
+    {"show", 0, "RANKS", "whose output to print: none, rank0, all, 0,3-5",
+     .key = "run_config.show", .of = OF_RUNS},
     {"help", 'h', "[=all]", "print this, or all options, and exit", TRUTH(help)},
     {"version", 0, NULL, "print the version and exit", TRUTH(version)},
 };

@@ -9,9 +9,11 @@
 #include "config/config_key.h"
 #include "util/api_names.h"
 #include "util/quote.h"
+#include "util/rank_choice.h"
 
 #define NAME_MAX_BYTES            200
 #define DEFAULT_STORAGE           "raytrain_results"
+#define DEFAULT_SHOW              "none"
 #define DEFAULT_STOP_BEFORE_END_S 60
 #define DEFAULT_EXIT_GRACE_S      10
 
@@ -197,6 +199,10 @@ static const struct config_key run_keys[] = {
      .doc = "load code that only a checkpoint names",
      .type = CONFIG_BOOL,
      FIELD(allow_code)},
+    {.name = "show",
+     .doc = "whose output is printed: none, rank0, all, or ranks",
+     .type = CONFIG_STRING,
+     FIELD(show)},
     {.name = "failure_config",
      .doc = "FailureConfig",
      .type = CONFIG_GROUP,
@@ -228,6 +234,7 @@ void run_config_init(struct run_config *cfg)
     cfg->stop_before_end_s = DEFAULT_STOP_BEFORE_END_S;
     cfg->exit_grace_s = DEFAULT_EXIT_GRACE_S;
     cfg->storage_path = strdup(DEFAULT_STORAGE);
+    cfg->show = strdup(DEFAULT_SHOW);
     callbacks_config_init(&cfg->callbacks);
 }
 
@@ -271,6 +278,17 @@ static int storage_check(const char *path, struct error *err)
                      quote(path, quoted));
 }
 
+static int show_check(const struct run_config *cfg, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (cfg->show && rank_choice_is_valid(cfg->show))
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "run_config.show: expected " RANK_CHOICE_FORM ", found %s",
+                     quote(cfg->show ? cfg->show : "", quoted));
+}
+
 char *run_config_default_name(const char *train_func)
 {
     static const char *const endings[] = {".so", ".py", ".sh", ".R", ".jl", ".pl"};
@@ -293,7 +311,8 @@ int run_config_validate(struct run_config *cfg, const char *train_func,
 {
     if (!cfg->name && !(cfg->name = run_config_default_name(train_func)))
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    if (name_check(cfg->name, err) || storage_check(cfg->storage_path, err))
+    if (name_check(cfg->name, err) || storage_check(cfg->storage_path, err) ||
+        show_check(cfg, err))
         return -1;
     if (cfg->sync_config.staging_path && !*cfg->sync_config.staging_path) {
         free(cfg->sync_config.staging_path); /* as if it were not set */

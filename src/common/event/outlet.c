@@ -128,17 +128,24 @@ int outlet_create(int fd, struct outlet **out, struct error *err)
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct outlet *messages;
+static struct outlet *messages, *output;
 
-static void messages_open(void)
+static void standard_open(void)
 {
     messages = outlet_new(STDERR_FILENO);
+    output = outlet_new(STDOUT_FILENO);
 }
 
 struct outlet *outlet_messages(void)
 {
-    pthread_once(&once, messages_open);
+    pthread_once(&once, standard_open);
     return messages;
+}
+
+struct outlet *outlet_output(void)
+{
+    pthread_once(&once, standard_open);
+    return output;
 }
 
 static bool wait_written(struct outlet *o, double seconds)
@@ -235,6 +242,12 @@ bool outlet_precedes(struct outlet *o)
     precedes = o->before[0] != '\0';
     pthread_mutex_unlock(&o->lock);
     return precedes;
+}
+
+void outlet_write(struct outlet *o, const char *text, size_t n)
+{
+    if (o && n > 0)
+        text_put(o, text, n);
 }
 
 void outlet_vprint(struct outlet *o, const char *fmt, va_list ap)

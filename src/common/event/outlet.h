@@ -27,10 +27,14 @@ struct outlet;
 int outlet_create(int fd, struct outlet **out, struct error *err);
 /* The outlet of standard error, created at the first call; NULL: no memory. */
 struct outlet *outlet_messages(void);
+/* That of standard output. */
+struct outlet *outlet_output(void);
 /* All calls together block for at most a tenth of each second. NULL is fine: the text
  * is dropped. */
 void outlet_print(struct outlet *o, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* Any bytes. */
+void outlet_write(struct outlet *o, const char *text, size_t n);
 void outlet_vprint(struct outlet *o, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 /* Put `before` ahead of the next text of any caller: the sequence that removes

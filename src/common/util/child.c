@@ -114,6 +114,8 @@ static void child_become(struct child_plan *p)
         goto fail;
     if (spec->kept >= N_STDIO && fcntl(spec->kept, F_SETFD, 0) < 0)
         goto fail;
+    if (spec->kept_too >= N_STDIO && fcntl(spec->kept_too, F_SETFD, 0) < 0)
+        goto fail;
     if (spec->dir && chdir(spec->dir) < 0)
         goto fail;
     signals_reset(p->hangup_ignored, spec->ignored);

@@ -28,7 +28,8 @@ struct child_spec {
     /* The same, as a session. A kernel with autogroups gives each session the same
      * share of the cores, so that threads of several run slower together. */
     bool own_session;
-    int kept;    /* > 2: one of our descriptors, which it has under the same number */
+    /* > 2: one of our descriptors, which it has under the same number */
+    int kept, kept_too;
     int ignored; /* a signal that is ignored when it begins; 0: none */
     /* SIGKILL when the *thread* that called child_spawn() ends, in whatever way. */
     bool die_with_parent;

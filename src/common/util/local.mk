@@ -30,6 +30,7 @@ libcommon_a_SOURCES += \
 	src/common/util/other_words.c src/common/util/other_words.h \
 	src/common/util/path_search.c src/common/util/path_search.h \
 	src/common/util/quote.c src/common/util/quote.h \
+	src/common/util/rank_choice.c src/common/util/rank_choice.h \
 	src/common/util/rank_list.c src/common/util/rank_list.h \
 	src/common/util/secret.c src/common/util/secret.h \
 	src/common/util/run_record.c src/common/util/run_record.h \

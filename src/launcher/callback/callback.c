@@ -28,6 +28,11 @@ static bool is_silent(const struct options *opt)
     return opt->quiet || opt->progress == PROGRESS_NONE;
 }
 
+bool callback_draws(const struct options *opt)
+{
+    return !is_silent(opt) && progress_draws(opt);
+}
+
 /* By enum callback_kind. */
 #define CALLBACK(name) &callback_##name,
 static const struct callback_ops *const kinds[] = {CALLBACKS(CALLBACK)};
@@ -148,6 +153,11 @@ void callback_note(struct callback_list *list, const char *fmt, ...)
     if (list)
         CALL_ALL(list, on_note, indented ? indented : text);
     free(indented);
+}
+
+void callback_live(struct callback_list *list, const char *line)
+{
+    CALL_ALL(list, on_live, line);
 }
 
 void callback_attempt_end(struct callback_list *list, const json_t *attempt)

@@ -60,6 +60,9 @@ struct callback_ops {
     /* The training function has said how many iterations it is going to make; 0: it
      * does not know any more. */
     void (*on_total)(struct callback *cb, int64_t iterations);
+    /* Output of a worker was printed. The line that it is replacing again and again, such
+     * as a progress bar; NULL: none. */
+    void (*on_live)(struct callback *cb, const char *line);
     /* A message for the user, without a newline at its end. */
     void (*on_note)(struct callback *cb, const char *text);
     /* The record of an attempt, complete. */
@@ -102,11 +105,17 @@ void callback_total(struct callback_list *list, int64_t iterations);
 /* Also from a callback about itself, "csv: cannot ...". A list that is NULL is fine. */
 void callback_note(struct callback_list *list, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+void callback_live(struct callback_list *list, const char *line);
+/* Will a progress block be drawn? */
+bool callback_draws(const struct options *opt);
 void callback_attempt_end(struct callback_list *list, const json_t *attempt);
 void callback_end(struct callback_list *list, const json_t *result);
 
 /* fit() of the Python module wants the events, and this is where. */
 #define CALLBACK_FIT_VARIABLE "RAYTRAIN_FIT_EVENTS"
+
+/* progress.c, if it is the callback that is chosen. */
+bool progress_draws(const struct options *opt);
 
 extern const struct callback_ops callback_progress, callback_notes, callback_fit_events;
 

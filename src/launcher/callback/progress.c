@@ -135,11 +135,9 @@ static void earlier_report(void *arg, const json_t *report)
     run_state_report(arg, report, 0);
 }
 
-static enum progress_style style_choose(const struct options *opt)
+bool progress_draws(const struct options *opt)
 {
-    return opt->progress != PROGRESS_PLAIN && terminal_can_draw(STDERR_FILENO)
-               ? PROGRESS_BAR
-               : PROGRESS_PLAIN;
+    return opt->progress != PROGRESS_PLAIN && terminal_can_draw(STDERR_FILENO);
 }
 
 static int progress_create(struct callback *cb, const struct callback_context *context,
@@ -153,7 +151,7 @@ static int progress_create(struct callback *cb, const struct callback_context *c
     p->timer = -1;
     p->run_dir = context->run_dir;
     p->keep_run = opt->keep_run || !context->cfg->predict.output;
-    p->style = style_choose(opt);
+    p->style = progress_draws(opt) ? PROGRESS_BAR : PROGRESS_PLAIN;
     run_state_init(&p->view, context->cfg, clock_now());
     if (opt->resume)
         metrics_each(context->run_dir, earlier_report, &p->view, NULL);
@@ -212,6 +210,17 @@ static void on_note(struct callback *cb, const char *text)
     refresh(p);
 }
 
+/* The outlet has removed the block. */
+static void on_live(struct callback *cb, const char *line)
+{
+    struct progress *p = cb->impl;
+
+    run_state_live(&p->view, line);
+    p->changed = true;
+    if (is_block(p))
+        refresh(p);
+}
+
 static void on_attempt_end(struct callback *cb, const json_t *attempt)
 {
     struct progress *p = cb->impl;
@@ -263,6 +272,7 @@ const struct callback_ops callback_progress = {
     .on_attempt_start = on_attempt_start,
     .on_total = on_total,
     .on_report = on_report,
+    .on_live = on_live,
     .on_note = on_note,
     .on_attempt_end = on_attempt_end,
     .on_end = on_end,

@@ -41,11 +41,13 @@
 #include "protocol/rank_status.h"
 #include "protocol/worker_env.h"
 #include "run/run_dir.h"
+#include "show/tee.h"
 #include "util/argv.h"
 #include "util/child.h"
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/process_mark.h"
+#include "util/rank_choice.h"
 #include "util/shm_tidy.h"
 
 extern char **environ;
@@ -68,6 +70,9 @@ struct group {
     int starts;            /* of the keeper and the server */
     struct placement plan; /* what to start: copies of what start() was given */
     char **argv;
+    char **shown_argv; /* of the ranks that `show` chooses; NULL: none */
+    char *show;
+    int channel;
     char *log_dir;
     char ***wireup; /* for each worker, what the server adds to its environment */
     int n_wireup;
@@ -236,12 +241,25 @@ static int group_watch(struct group *g, int fd, uint32_t id, struct error *err)
     return 0;
 }
 
+static int shown_take(struct group *g, const struct launch_spec *spec,
+                      struct error *err)
+{
+    g->channel = fcntl(spec->channel, F_DUPFD_CLOEXEC, 0);
+    g->show = strdup(spec->show);
+    if (g->channel < 0 || !g->show)
+        return no_memory(err);
+    return tee_command(g->show, g->n, g->plan.nodes[0].name, spec->log_dir, g->argv,
+                       &g->shown_argv, err);
+}
+
 /* Copy everything that is needed until the workers run. */
 static int group_take(struct group *g, const struct launch_spec *spec,
                       struct error *err)
 {
     if (placement_copy(spec->plan, &g->plan, err) < 0 ||
         argv_append_all(&g->argv, spec->argv, err) < 0)
+        return -1;
+    if (spec->show && shown_take(g, spec, err) < 0)
         return -1;
     g->log_dir = strdup(spec->log_dir);
     g->workers = calloc((size_t)g->n, sizeof *g->workers);
@@ -263,7 +281,7 @@ static int group_create(const struct launch_spec *spec, struct group **out,
         return no_memory(err);
     g->n = spec->plan->workers;
     g->finish = spec->finish;
-    g->nudge_fd = -1;
+    g->nudge_fd = g->channel = -1;
     blame_init(&g->blame);
     oom_count_init(&g->oom, "");
     g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -292,14 +310,28 @@ static int log_open(const char *dir, const char *stem, const char *ending,
     return fd < 0 ? fs_error(err, "open", path) : fd;
 }
 
-/* The log files of a rank: its own, or, with many workers, the node's. */
+/* The log files of a rank: its own, or, with many workers, the node's. One whose output is
+ * shown opens that of standard output itself. */
+static int out_open(const struct group *g, bool shown, const char *stem,
+                    struct error *err)
+{
+    int fd;
+
+    if (!shown)
+        return log_open(g->log_dir, stem, "out", err);
+    fd = fcntl(g->channel, F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? error_set(err, RAYTRAIN_EFAILED, "cannot copy a descriptor: %s",
+                              strerror(errno))
+                  : fd;
+}
+
 static int logs_open(const struct group *g, int rank, struct child_spec *child,
                      struct error *err)
 {
     char stem[RUN_DIR_LOG_NAME_MAX];
 
     run_dir_log_name((int)g->n, rank, g->plan.nodes[0].name, stem);
-    child->out = log_open(g->log_dir, stem, "out", err);
+    child->out = out_open(g, child->argv == g->shown_argv, stem, err);
     if (child->out < 0)
         return -1;
     child->err = log_open(g->log_dir, stem, "err", err);
@@ -324,7 +356,8 @@ static const cpu_set_t *near_choose(const struct group *g, int rank,
 static int worker_start(struct group *g, int rank, char *const *env,
                         const cpu_set_t *cpus, struct error *err)
 {
-    struct child_spec child = {.argv = g->argv,
+    bool shown = g->shown_argv && rank_choice_has(g->show, rank);
+    struct child_spec child = {.argv = shown ? g->shown_argv : g->argv,
                                .env = env,
                                .cpus = cpus,
                                .in = -1,
@@ -402,6 +435,13 @@ static void helpers_stop(struct group *g)
         argv_free(g->wireup[--g->n_wireup]);
 }
 
+static void channel_close(struct group *g)
+{
+    if (g->channel >= 0)
+        close(g->channel);
+    g->channel = -1;
+}
+
 /* As far as possible without waiting. */
 static int start_go_on(struct group *g, struct error *err)
 {
@@ -423,7 +463,9 @@ static int start_go_on(struct group *g, struct error *err)
             return got;
     }
     g->stage = WORKERS_RUN;
-    return workers_start(g, err);
+    got = workers_start(g, err);
+    channel_close(g); /* it ends when the workers do */
+    return got;
 }
 
 /* If the keeper or the PMIx server dies before the workers run, nothing is lost: start
@@ -497,6 +539,7 @@ static int local_kill(struct group *g, struct error *err)
         return group_kill(g, err);
     g->blame.killed = true;
     g->stage = CALLED_OFF;
+    channel_close(g);
     return nudge(g, err);
 }
 
@@ -523,7 +566,10 @@ static void local_destroy(struct group *g)
     if (g->nudge_fd >= 0)
         close(g->nudge_fd);
     placement_clear(&g->plan);
+    channel_close(g);
     argv_free(g->argv);
+    argv_free(g->shown_argv);
+    free(g->show);
     free(g->log_dir);
     free(g->wireup);
     free(g->workers);

@@ -564,10 +564,13 @@ static int group_create(const struct launch_spec *spec, struct group **out,
     return -1;
 }
 
-static int srun_start(struct group *g, char *const *argv, char *const *env,
-                      struct error *err)
+static int srun_start(struct group *g, const struct launch_spec *spec,
+                      char *const *argv, char *const *env, struct error *err)
 {
-    if (step_keeper_start(&g->srun, argv, env, &g->message_fd, err) < 0)
+    const struct step_output output = {spec->show ? spec->channel : -1,
+                                       spec->show ? spec->reader : -1};
+
+    if (step_keeper_start(&g->srun, argv, env, output, &g->message_fd, err) < 0)
         return error_prefix(err, "cannot start the workers");
     if (watch_fd(g->epoll_fd, g->message_fd, err) < 0 ||
         watch_fd(g->epoll_fd, g->timer_fd, err) < 0)
@@ -615,7 +618,7 @@ static int slurm_start(const struct launch_spec *spec, struct group **out,
     if (slurm_step_argv(spec, &argv, err) == 0 && hosts_write(spec, err) == 0 &&
         slurm_step_env(environ, spec->plan->cpus_per_worker, &env, err) == 0 &&
         group_create(spec, &g, err) == 0)
-        rc = srun_start(g, argv, env, err);
+        rc = srun_start(g, spec, argv, env, err);
     fault_point("slurm.srun", 0);
     argv_free(argv);
     argv_free(env);

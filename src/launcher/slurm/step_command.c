@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "run/run_dir.h"
+#include "show/tee.h"
 #include "slurm/mpi_plugins.h"
 #include "util/argv.h"
 #include "util/hostlist.h"
@@ -374,13 +375,16 @@ static int append_log(const char *option, const char *name,
         argv, err);
 }
 
+/* If output is shown, that of srun is the way to this process, and each worker opens its
+ * log itself. */
 static int append_files(const struct launch_spec *spec, char ***argv, struct error *err)
 {
     bool each = spec->plan->workers <= RUN_DIR_RANK_LOGS_MAX;
 
-    if (argv_append(argv, "--input=/dev/null", err) < 0 ||
-        append_log("--output", each ? "rank-%5t.out" : "node-%N.out", spec, argv, err) <
-            0)
+    if (argv_append(argv, "--input=/dev/null", err) < 0)
+        return -1;
+    if (!spec->show && append_log("--output", each ? "rank-%5t.out" : "node-%N.out",
+                                  spec, argv, err) < 0)
         return -1;
     return append_log("--error", each ? "rank-%5t.err" : "node-%N.err", spec, argv,
                       err);
@@ -423,6 +427,22 @@ static int append_srun_args(const char *text, char ***argv, struct error *err)
     return 0;
 }
 
+static int append_worker(const struct launch_spec *spec, char ***argv,
+                         struct error *err)
+{
+    char **shown = NULL;
+    int rc;
+
+    if (!spec->show)
+        return argv_append_all(argv, spec->argv, err);
+    rc = tee_command(spec->show, spec->plan->workers, "", spec->log_dir, spec->argv,
+                     &shown, err);
+    if (rc == 0)
+        rc = argv_append_all(argv, shown, err);
+    argv_free(shown);
+    return rc;
+}
+
 int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *err)
 {
     char **v = NULL;
@@ -436,7 +456,7 @@ int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *
         append_layout(spec, &v, err) < 0 || append_resources(spec, &v, err) < 0 ||
         append_files(spec, &v, err) < 0 ||
         append_srun_args(spec->srun_args, &v, err) < 0 ||
-        argv_append_all(&v, spec->argv, err) < 0)
+        append_worker(spec, &v, err) < 0)
         goto fail;
     *argv = v;
     return 0;

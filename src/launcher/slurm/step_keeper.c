@@ -14,30 +14,33 @@
 #include "util/argv.h"
 #include "util/installed.h"
 
-static int arguments_make(char *const *srun, int messages, char ***argv,
+static int arguments_make(char *const *srun, int messages, int output, char ***argv,
                           struct error *err)
 {
     char program[PATH_MAX];
 
     if (installed_program("raytrain-keeper", program, sizeof program, err) < 0 ||
         argv_append(argv, program, err) < 0 || argv_append(argv, "step", err) < 0 ||
-        argv_appendf(argv, err, "%d", messages) < 0)
+        argv_appendf(argv, err, "%d", messages) < 0 ||
+        argv_appendf(argv, err, "%d", output) < 0)
         return -1;
     return argv_append_all(argv, srun, err);
 }
 
 /* With the pipe of srun's messages, and the socket, of which the keeper has one end. */
 static int process_start(struct step_keeper *k, char *const *srun, char *const *env,
-                         const int pipe[2], int socket, struct error *err)
+                         struct step_output output, const int pipe[2], int socket,
+                         struct error *err)
 {
     struct child_spec spec = {.env = env,
                               .in = socket,
-                              .out = STDERR_FILENO,
+                              .out = output.out < 0 ? STDERR_FILENO : output.out,
                               .err = pipe[1],
                               .kept = pipe[0],
+                              .kept_too = output.reader,
                               .own_session = true};
     char **argv = NULL;
-    int rc = arguments_make(srun, pipe[0], &argv, err);
+    int rc = arguments_make(srun, pipe[0], output.reader, &argv, err);
 
     spec.argv = argv;
     if (rc == 0)
@@ -63,7 +66,7 @@ static int pipe_make(int ends[2], struct error *err)
 }
 
 int step_keeper_start(struct step_keeper *k, char *const *srun, char *const *env,
-                      int *messages, struct error *err)
+                      struct step_output output, int *messages, struct error *err)
 {
     int ends[2], sockets[2], rc;
 
@@ -78,7 +81,7 @@ int step_keeper_start(struct step_keeper *k, char *const *srun, char *const *env
     }
     k->socket = sockets[0];
     *messages = ends[0];
-    rc = process_start(k, srun, env, ends, sockets[1], err);
+    rc = process_start(k, srun, env, output, ends, sockets[1], err);
     close(sockets[1]);
     close(ends[1]);
     return rc;

@@ -4,7 +4,7 @@
  * srun dies with it, and a helper process of srun then kills the tasks. It ends as srun
  * does: with the same exit status, or by the same signal. When raytrain-run dies it kills
  * srun, once the workers have finished if it has an order (launch/finish.h); meanwhile it
- * reads srun's messages, since srun kills its step when nothing can read them. It ignores
+ * reads what srun writes, since srun kills its step when nothing can read its messages. It ignores
  * the signals that ask a process to end: srun gets those of raytrain-run by messages.
  */
 #ifndef RAYTRAIN_SLURM_STEP_KEEPER_H
@@ -23,11 +23,15 @@ struct step_keeper {
         .process = CHILD_INIT, .socket = -1                                            \
     }
 
+/* Its standard output: a pipe, of which the keeper needs the end to read from, too. */
+struct step_output {
+    int out, reader; /* -1: the standard error of this process, which is not read */
+};
+
 /* Start srun, which writes its messages to a pipe: *messages is the end to read from,
- * without blocking, which the caller closes. Its standard output goes to the standard
- * error of this process. */
+ * without blocking, which the caller closes. */
 int step_keeper_start(struct step_keeper *k, char *const *srun, char *const *env,
-                      int *messages, struct error *err);
+                      struct step_output output, int *messages, struct error *err);
 /* Send srun a signal; SIGKILL: kill it, and the keeper. */
 int step_keeper_signal(const struct step_keeper *k, int sig, struct error *err);
 /* As finish_order(). */
@@ -40,7 +44,7 @@ void step_keeper_clear(struct step_keeper *k);
 
 /* The standard streams are those of srun, but for the input, which is its socket. Messages
  * to it are orders, and ints, which are signals for srun. `messages` is the other end of
- * its standard error. Returns only if srun cannot be started. */
-int step_keeper_run(int messages, char *const *srun, struct error *err);
+ * its standard error, `output` that of its standard output, or -1. Returns only if srun cannot be started. */
+int step_keeper_run(int messages, int output, char *const *srun, struct error *err);
 
 #endif

@@ -13,7 +13,7 @@
 struct keeper {
     struct child srun;
     struct finish finish;
-    int messages;
+    int messages, output; /* what srun writes; output -1: not read */
     bool gone; /* srun */
     int wait_status;
 };
@@ -61,22 +61,24 @@ static void messages_follow(struct keeper *k)
     }
 }
 
-static void srun_hear(int messages)
+static void srun_hear(int fd)
 {
     char text[4096];
 
-    while (read(messages, text, sizeof text) > 0)
+    while (fd >= 0 && read(fd, text, sizeof text) > 0)
         continue;
 }
 
 static void step_finish(struct keeper *k)
 {
     struct pollfd p[] = {{.fd = k->messages, .events = POLLIN},
+                         {.fd = k->output, .events = POLLIN},
                          {.fd = k->srun.pidfd, .events = POLLIN}};
 
     while (!k->gone && finish_goes_on(&k->finish)) {
-        (void)poll(p, 2, LOOK_MS);
+        (void)poll(p, sizeof p / sizeof *p, LOOK_MS);
         srun_hear(k->messages);
+        srun_hear(k->output);
         srun_reap(k);
     }
 }
@@ -94,13 +96,14 @@ static _Noreturn void leave(int wait_status)
     _exit(WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1);
 }
 
-int step_keeper_run(int messages, char *const *srun, struct error *err)
+int step_keeper_run(int messages, int output, char *const *srun, struct error *err)
 {
-    struct keeper k = {.srun = CHILD_INIT, .messages = messages};
+    struct keeper k = {.srun = CHILD_INIT, .messages = messages, .output = output};
     pid_t parent = getppid();
 
     finish_init(&k.finish);
     fcntl(messages, F_SETFD, FD_CLOEXEC);
+    fcntl(output, F_SETFD, FD_CLOEXEC);
     if (srun_start(&k, srun, err) < 0)
         return -1;
     messages_follow(&k);

@@ -22,6 +22,8 @@
 
 #define FOLLOW_S       0.2  /* how often the files that workers append to are read */
 #define RECORD_WAIT_S  15.0 /* for the workers' record, after they are gone */
+#define OUTPUT_WAIT_S  2.0  /* for output, after the workers are gone */
+#define SHOWN_WAIT_S   5.0  /* for a terminal that has not taken all of it */
 #define RECORD_EARLY_S 2.0  /* if they have not come together before */
 
 /* ---- What workers write ---- */
@@ -245,9 +247,32 @@ static int group_advance(struct attempt *a, struct error *err)
     return 0;
 }
 
+/* All that workers have printed is where it is shown. A terminal that is not read, and a
+ * process that keeps the output of a worker open, are not waited for without end. */
+static bool output_is_known(struct attempt *a)
+{
+    double waited;
+
+    if (a->gone == 0)
+        a->gone = clock_now();
+    waited = clock_now() - a->gone;
+    if (!shown_ended(a->shown) && !a->run->stop.hurried && waited < OUTPUT_WAIT_S)
+        return false;
+    shown_finish(a->shown);
+    if (shown_is_read(a->shown))
+        return true;
+    if (!a->run->stop.hurried && waited < SHOWN_WAIT_S)
+        return false;
+    callback_note(a->run->callbacks,
+                  "the end of what the workers printed is not shown, since it was not "
+                  "read in time: see %s",
+                  a->log_dir);
+    return true;
+}
+
 static int turns(struct attempt *a, struct error *err)
 {
-    while (!a->done || !end_is_known(a)) {
+    while (!a->done || !output_is_known(a) || !end_is_known(a)) {
         if (event_loop_turn(a->run->loop, -1, err) < 0)
             return -1;
         if (a->run->stop.count > a->stops && on_stop_request(a, err) < 0)
@@ -357,6 +382,7 @@ int attempt_run(struct run *run, int number, int64_t from,
     watch_set_destroy(a.watches);
     json_decref(a.record);
     worker_group_destroy(a.group);
+    shown_destroy(a.shown);
     free(a.log_dir);
     return rc;
 }

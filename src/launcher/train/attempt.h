@@ -15,6 +15,7 @@
 #include "run/metrics_collector.h"
 #include "train/attempt_verdict.h"
 #include "train/failure_diagnosis.h"
+#include "show/shown.h"
 #include "train/gpu_error.h"
 #include "train/run.h"
 #include "train/worker_group.h"
@@ -42,6 +43,7 @@ struct attempt {
     int64_t iteration;   /* of the last report, or where it goes on from */
     enum worker_end end; /* as the workers have recorded it */
     double gone;         /* when they were gone; 0: not yet */
+    struct shown *shown; /* NULL: no rank's output is */
 };
 
 /* How it has ended. */

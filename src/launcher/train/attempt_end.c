@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/hostlist.h"
+#include "util/rank_choice.h"
 #include "watch/node_survey.h"
 
 /* ---- Lost nodes ---- */
@@ -153,6 +154,8 @@ static void failure_complete(struct attempt *a, const struct attempt_verdict *ve
         failure_never_joined(a->run->cfg, workers, &a->failure);
     else
         failure_diagnose(&a->failure, a->log_dir, workers, &end->log);
+    end->log.shown = a->shown && shown_whole(a->shown) &&
+                     rank_choice_has(a->run->cfg->run_config.show, a->failure.rank);
     a->failure.cause = verdict->cause;
 }
 

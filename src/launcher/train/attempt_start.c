@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "protocol/events.h"
 #include "protocol/heartbeats.h"
@@ -20,6 +21,7 @@
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/installed.h"
+#include "util/rank_choice.h"
 
 /* ---- The command ---- */
 
@@ -57,6 +59,14 @@ static int worker_argv(const struct train_config *cfg, char ***out, struct error
     return rc;
 }
 
+/* NULL: the output of no rank is shown. */
+static const char *shown_ranks(const struct run *run)
+{
+    const char *ranks = run->cfg->run_config.show;
+
+    return rank_choice_count(ranks, run->plan.workers) > 0 ? ranks : NULL;
+}
+
 static struct launch_spec launch_spec_of(const struct run *run, char *const *argv,
                                          const char *log_dir)
 {
@@ -68,6 +78,9 @@ static struct launch_spec launch_spec_of(const struct run *run, char *const *arg
         .log_dir = log_dir,
         .job_name = run->cfg->run_config.name,
         .srun_args = run->opt->srun_args,
+        .show = shown_ranks(run),
+        .channel = -1,
+        .reader = -1,
         .scaling = &run->cfg->scaling_config,
         .gpus_in_common = !strcmp(run->cfg->backend, "torch"),
         .overlap = run->overlap,
@@ -142,11 +155,65 @@ static int channels_make(const struct attempt *a, struct error *err)
     return journal_create(a->log_dir, METRICS_JOURNAL, err);
 }
 
+/* ---- What workers print ---- */
+
+static void on_live(void *arg, const char *line)
+{
+    callback_live(arg, line);
+}
+
+/* A rank that this attempt does not have is not an error: another one may have it. */
+static void missing_rank_say(const struct attempt *a, const char *ranks)
+{
+    int highest = rank_choice_highest(ranks);
+
+    if (highest >= a->run->plan.workers && strcmp(ranks, "rank0") != 0)
+        callback_note(
+            a->run->callbacks,
+            "--show %s: there is no rank %d in attempt %d, which has %d worker%s",
+            ranks, highest, a->number, a->run->plan.workers,
+            a->run->plan.workers == 1 ? "" : "s");
+}
+
+/* The result of --json is all that standard output has, unless it goes elsewhere. */
+static int shown_begin(struct attempt *a, struct launch_spec *spec, struct error *err)
+{
+    const struct run *run = a->run;
+    const struct shown_spec shown = {.ranks = spec->show,
+                                     .plan = &run->plan,
+                                     .log_dir = a->log_dir,
+                                     .loop = run->loop,
+                                     .block = callback_draws(run->opt),
+                                     .out_is_used = run->opt->json,
+                                     .live = on_live,
+                                     .arg = run->callbacks};
+
+    missing_rank_say(a, run->cfg->run_config.show);
+    if (!spec->show)
+        return 0;
+    if (shown_create(&shown, &a->shown, &spec->channel, err) < 0)
+        return -1;
+    spec->reader = shown_fd(a->shown);
+    return 0;
+}
+
 /* ---- The start ---- */
+
+static int group_start(struct attempt *a, char *const *argv, struct error *err)
+{
+    struct launch_spec spec = launch_spec_of(a->run, argv, a->log_dir);
+    int rc = shown_begin(a, &spec, err);
+
+    if (rc == 0)
+        rc = worker_group_start(a->run->launcher, &spec, a->run->planner, &a->group,
+                                err);
+    if (spec.channel >= 0)
+        close(spec.channel);
+    return rc;
+}
 
 int attempt_start(struct attempt *a, struct error *err)
 {
-    struct launch_spec spec;
     char **argv = NULL;
     int rc = -1;
 
@@ -154,9 +221,7 @@ int attempt_start(struct attempt *a, struct error *err)
         channels_make(a, err) == 0 && worker_argv(a->run->cfg, &argv, err) == 0 &&
         environment_export(a, err) == 0) {
         fault_point("group.logs", 0);
-        spec = launch_spec_of(a->run, argv, a->log_dir);
-        rc = worker_group_start(a->run->launcher, &spec, a->run->planner, &a->group,
-                                err);
+        rc = group_start(a, argv, err);
     }
     argv_free(argv);
     if (rc == 0)

@@ -12,6 +12,7 @@
 struct failure_log {
     char path[4096]; /* "": unknown */
     char tail[4096]; /* its last lines, control characters escaped; "" */
+    bool shown;      /* the user has seen them as output of the worker */
 };
 
 /*

@@ -1,6 +1,7 @@
 /*
  * block.c - see block.h. Its lines, from top to bottom:
  *
+ *   Live        what a worker is replacing, such as a progress bar
  *   Head        name, attempt, workers, nodes, GPUs
  *   Progress    iteration of total, a bar
  *   Time        elapsed, remaining, pace, samples/s
@@ -333,15 +334,25 @@ static void event_write(struct page *page, const struct run_state *v, int label,
     page_newline(page);
 }
 
+/* As the worker has printed it, cut where the terminal ends. */
+static void live_write(struct page *page, const struct run_state *v)
+{
+    page_text(page, INK_PLAIN, v->live);
+    page_newline(page);
+}
+
 void block_write(struct page *page, const struct run_state *v, int rows, double now)
 {
     bool checkpoint = v->newest > 0 || v->saving > 0, event = v->event[0] != '\0';
+    bool live = v->live[0] != '\0';
     int label = label_columns(page, v);
 
+    if (live)
+        live_write(page, v);
     head_write(page, v);
     progress_write(page, v);
     time_write(page, v, now);
-    metrics_write(page, v, label, rows - 3 - checkpoint - event);
+    metrics_write(page, v, label, rows - 3 - checkpoint - event - live);
     if (checkpoint)
         checkpoint_write(page, v, label, now);
     if (event)

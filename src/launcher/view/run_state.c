@@ -246,6 +246,11 @@ void run_state_note(struct run_state *v, const char *text, double now)
     v->event_at = now;
 }
 
+void run_state_live(struct run_state *v, const char *line)
+{
+    snprintf(v->live, sizeof v->live, "%s", line ? line : "");
+}
+
 /* ---- Figures ---- */
 
 int64_t run_state_last(const struct run_state *v)

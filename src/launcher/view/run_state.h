@@ -16,6 +16,7 @@
 
 #define RUN_STATE_PACE  32  /* iterations whose mean duration is the pace */
 #define RUN_STATE_EVENT 512 /* bytes of the last event that are kept */
+#define RUN_STATE_LIVE  1024
 
 /* The iteration with which the run ends, if it is known: by what it stops by, by its
  * training function (raytrain_set_total()), and by what an attempt stops by. */
@@ -66,6 +67,8 @@ struct run_state {
     double newest_at, saving_at;
     uint64_t newest_bytes; /* 0: not known */
 
+    char live[RUN_STATE_LIVE]; /* what a worker is replacing; "": nothing */
+
     char event[RUN_STATE_EVENT]; /* its first line; "": none */
     double event_at;
 };
@@ -82,6 +85,8 @@ void run_state_report(struct run_state *v, const json_t *report, double now);
 void run_state_total(struct run_state *v, int64_t iterations);
 void run_state_note(struct run_state *v, const char *text, double now);
 void run_state_attempt_end(struct run_state *v, const json_t *attempt, double now);
+/* NULL: nothing. */
+void run_state_live(struct run_state *v, const char *line);
 /* The checkpoint is on storage: its name is there. */
 void run_state_saved(struct run_state *v, int64_t iteration, uint64_t bytes,
                      double now);

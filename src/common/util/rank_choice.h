@@ -1,0 +1,18 @@
+/* rank_choice.h - a choice of ranks as text: "none", "all", "rank0", or a list such as
+ * "0,3-5". */
+#ifndef RAYTRAIN_UTIL_RANK_CHOICE_H
+#define RAYTRAIN_UTIL_RANK_CHOICE_H
+
+#include <stdbool.h>
+
+#define RANK_CHOICE_FORM "none, rank0, all, or ranks such as 0,3-5"
+
+bool rank_choice_is_valid(const char *text);
+/* Is the rank one of them? The text is valid; NULL: none. */
+bool rank_choice_has(const char *text, int rank);
+/* How many of the ranks 0 to workers - 1 are. */
+int rank_choice_count(const char *text, int workers);
+/* The highest rank that is named; -1: none is. */
+int rank_choice_highest(const char *text);
+
+#endif
