@@ -164,6 +164,7 @@ test_expect_success '--compare -o is a page with a chart of each metric, and a l
 	page = open("sweep.html").read()
 	runs = sorted(os.listdir("runs/sweep"))
 	for name, figure in re.findall(r"data-name=\"([^\"]*)\">(.*?)</figure>", page, re.S):
+	    assert "does-not</span><span>-end-here<" in figure
 	    names = [html.unescape(n) for n in re.findall(r"<dt title=\"([^\"]*)\"", figure)]
 	    assert sorted(names) == runs, names
 	    lines = json.loads(re.search(r"json\">(.*?)</script>", figure, re.S)[1])["runs"]

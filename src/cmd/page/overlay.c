@@ -13,11 +13,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "page/chart.h"
 #include "page/html.h"
+#include "util/quote.h"
 
-#define COLOURS 8 /* of page.css, --line of .run-0 to .run-7 */
+#define NAME_TAIL 9 /* bytes of a name that are always shown */
+#define COLOURS   8 /* of page.css, --line of .run-0 to .run-7 */
 
 int overlay_line_take(struct overlay_line *line, const struct series *s, size_t room,
                       struct error *err)
@@ -124,6 +127,20 @@ static void chart_write(FILE *out, const struct overlay *o, const struct chart *
     chart_end(out, f);
 }
 
+/* In two parts, of which the first is cut if there is too little room. */
+static void name_write(FILE *out, const char *name)
+{
+    size_t n = strlen(name), tail = n > NAME_TAIL ? utf8_cut(name, n - NAME_TAIL) : n;
+    char *head = strndup(name, tail);
+
+    fputs("<span>", out);
+    html_text(out, head ? head : "?");
+    fputs("</span><span>", out);
+    html_text(out, name + tail);
+    fputs("</span>", out);
+    free(head);
+}
+
 static void values_write(FILE *out, const struct overlay *o)
 {
     char text[HTML_NUMBER_MAX];
@@ -136,7 +153,7 @@ static void values_write(FILE *out, const struct overlay *o)
         html_text(out, o->lines[i].name);
         fputs("\">", out);
         overlay_key(out, i);
-        html_text(out, o->lines[i].name);
+        name_write(out, o->lines[i].name);
         fprintf(out, "</dt><dd>%s</dd></div>\n",
                 s->numbers ? figure_text(s->last.value, text) : "not reported");
     }
