@@ -49,7 +49,7 @@ test_expect_success 'set up runs' '
 
 test_expect_success 'a plot in ASCII has an axis with round numbers, a curve and a band' '
 	LC_ALL=C raytrain-inspect noisy --plot loss >out &&
-	grep "^loss (mean, lowest and highest of the workers)$" out &&
+	grep "^loss (with lowest and highest of the workers)$" out &&
 	grep "^  *2 |" out && grep "^  *0 |" out &&
 	grep -F "*" out && grep -F "..." out &&
 	grep "training_iteration 1 to 40" out
@@ -201,7 +201,7 @@ labels_inside () {
 test_expect_success GNUPLOT 'a plot becomes a PNG, an SVG with all labels inside, and a PDF' '
 	raytrain-inspect noisy --plot loss,time_this_iter_s -o a.png && is_picture a.png &&
 	raytrain-inspect noisy --plot loss,time_this_iter_s -o a.svg &&
-	labels_inside a.svg loss time_this_iter_s "training iteration" mean "lowest to highest worker" &&
+	labels_inside a.svg loss time_this_iter_s "training iteration" value "lowest to highest worker" &&
 	raytrain-inspect noisy --plot loss -o a.pdf && head -c 5 a.pdf | grep "%PDF-"
 '
 

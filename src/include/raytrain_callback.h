@@ -84,7 +84,7 @@ RAYTRAIN_CALLBACK_API const raytrain_callback *raytrain_callback_library(void);
 RAYTRAIN_CALLBACK_API int64_t
 raytrain_callback_iteration(const raytrain_callback_report *report);
 
-/* A number: a metric, which is the mean over the workers, or another key of
+/* A number: a metric, with its value in result.json, or another key of
  * result.json. -1: there is none of this name. NaN and infinities are numbers. */
 RAYTRAIN_CALLBACK_API int
 raytrain_callback_number(const raytrain_callback_report *report, const char *name,

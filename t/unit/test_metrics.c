@@ -21,6 +21,7 @@
 #include "run/run_dir.h"
 #include "scratch.h"
 #include "util/fs.h"
+#include "util/report_number.h"
 
 static json_t *report(int iteration, int attempt, double loss)
 {
@@ -402,6 +403,43 @@ static void a_table_takes_lines_as_they_are(void **state)
     metrics_table_clear(&t);
 }
 
+/* A run that a client of an older version began, and one of this version goes on with. */
+static void values_of_rank_0_and_means_are_not_mixed_up(void **state)
+{
+    json_t *none = json_array(), *res = result("finished"), *line;
+    struct metrics_table t = {0};
+    struct error err;
+    hid_t file;
+
+    (void)state;
+    add_line(&t, "{\"training_iteration\":1,\"loss\":3.0,\"by_rank\":"
+                 "{\"loss\":{\"rank0\":2.0,\"min\":2.0,\"max\":4.0}}}");
+    add_line(&t, "{\"training_iteration\":2,\"loss\":5.0,\"gpu\":7.0,"
+                 "\"reported\":{\"loss\":5},\"by_rank\":{\"loss\":{\"rank0\":5.0,"
+                 "\"min\":5.0,\"max\":7.0,\"mean\":6.0},\"gpu\":{\"rank0\":8.0,"
+                 "\"min\":6.0,\"max\":8.0}}}");
+    add_line(&t, "{\"training_iteration\":3,\"loss\":null,\"reported\":{},\"by_rank\":"
+                 "{\"loss\":{\"rank0\":\"Infinity\",\"min\":1.0,\"max\":null,"
+                 "\"mean\":null}}}");
+    assert_int_equal(t.n_columns, 2);
+    assert_true(t.columns[0].numbers[0].mean == 3);
+    assert_true(t.columns[0].numbers[2].value == INFINITY);
+    assert_int_equal(metrics_write_h5("result.h5", &t, res, none, &err), 0);
+    file = H5Fopen("result.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    column_check(file, "/metrics/loss", (double[]){3, 5, INFINITY}, 3);
+    column_check(file, "/metrics_rank0/loss", (double[]){2, 5, INFINITY}, 3);
+    column_check(file, "/metrics_mean/loss", (double[]){3, 6, NAN}, 3);
+    column_check(file, "/metrics/gpu", (double[]){NAN, 7, NAN}, 3);
+    assert_int_equal(H5Lexists(file, "/metrics_mean/gpu", H5P_DEFAULT), 0);
+    H5Fclose(file);
+    line = metrics_table_last(&t);
+    assert_true(metric_number(line, "loss") == INFINITY);
+    json_decref(line);
+    metrics_table_clear(&t);
+    json_decref(res);
+    json_decref(none);
+}
+
 static void the_result_is_written_as_hdf5(void **state)
 {
     json_t *res = result("failed"), *att = attempts();
@@ -522,6 +560,7 @@ int main(void)
                                         teardown),
         SCRATCH(a_table_takes_lines_as_they_are),
         SCRATCH(the_result_is_written_as_hdf5),
+        SCRATCH(values_of_rank_0_and_means_are_not_mixed_up),
         SCRATCH(a_metric_of_several_kinds_is_in_a_group_of_each),
         SCRATCH(a_result_may_have_no_reports),
     };

@@ -12,6 +12,7 @@
 #include "session/report_block.h"
 #include "session/report_line.h"
 #include "util/rank_list.h"
+#include "util/report_number.h"
 
 #define RANKS 4
 
@@ -252,10 +253,11 @@ static void a_line_has_the_metrics_and_the_fixed_keys(void **state)
                                .world_size = 4,
                                .attempt = 1,
                                .checkpoint = "checkpoint_000007.h5",
-                               .means = means,
+                               .values = means,
                                .n_metrics = 2,
                                .rank0 = rank0,
-                               .stats = stats};
+                               .stats = stats,
+                               .stat_ranks = 4};
     json_t *json = json_of(&line), *by;
 
     (void)state;
@@ -269,6 +271,7 @@ static void a_line_has_the_metrics_and_the_fixed_keys(void **state)
     by = json_object_get(json_object_get(json, "by_rank"), "loss");
     assert_true(json_real_value(json_object_get(by, "rank0")) == 1.25);
     assert_true(json_real_value(json_object_get(by, "max")) == 2);
+    assert_null(json_object_get(by, "mean"));
     by = json_object_get(json_object_get(json, "by_rank"), "grad/norm");
     assert_string_equal(json_string_value(json_object_get(by, "max")), "Infinity");
     assert_true(json_real_value(json_object_get(by, "min")) == 3);
@@ -279,6 +282,56 @@ static void a_line_has_the_metrics_and_the_fixed_keys(void **state)
     assert_true(json_is_null(json_object_get(json, "checkpoint")));
     assert_null(json_object_get(json, "by_rank"));
     json_decref(json);
+}
+
+/* The means are beside the values, those of figures of the library are the values. */
+static void a_line_of_rank_0_has_what_it_reported_and_the_means(void **state)
+{
+    static const struct checkpoint_metric values[] = {{"loss", 0.7}, {"top", INFINITY}};
+    static const raytrain_metric rank0[] = {{"loss", 0.7}, {"top", INFINITY}};
+    static const struct comm_stat stats[] = {{NAN, NAN, NAN}, {INFINITY, 1, INFINITY}};
+    static const struct comm_stat gpus[REPORT_GPU_FIGURES] = {
+        {60, 10, 50}, {-2, -1, -1}, {-2, -1, -1}};
+    static const double rank0_gpus[REPORT_GPU_FIGURES] = {50, -1, -1};
+    const struct report_line line = {.hostname = "n1",
+                                     .world_size = 2,
+                                     .values = values,
+                                     .n_metrics = 2,
+                                     .reported = "{\"loss\":0.7,\"of\":{\"top\":1}}",
+                                     .rank0 = rank0,
+                                     .stats = stats,
+                                     .stat_ranks = 2,
+                                     .gpus = gpus,
+                                     .rank0_gpus = rank0_gpus};
+    json_t *json = json_of(&line), *by, *of;
+
+    (void)state;
+    by = json_object_get(json, "by_rank");
+    assert_true(json_real_value(json_object_get(json, "loss")) == 0.7);
+    assert_true(json_is_null(json_object_get(json_object_get(by, "loss"), "mean")));
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(by, "top"), "mean")),
+        "Infinity");
+    assert_true(json_real_value(json_object_get(json, "gpu_utilization")) == 30);
+    assert_null(json_object_get(json_object_get(by, "gpu_utilization"), "mean"));
+    of = json_object_get(json_object_get(json, METRICS_REPORTED), "of");
+    assert_int_equal(json_integer_value(json_object_get(of, "top")), 1);
+    json_decref(json);
+}
+
+static void rank_0_alone_decides_whose_values_count(void **state)
+{
+    struct comm_stat block[REPORT_BLOCK_MAX];
+
+    (void)state;
+    reports[1].keeps_rank0 = true;
+    combine(block);
+    assert_true(report_block_agrees(block));
+    assert_false(block[LANE_RANK0].max > 0);
+    reports[0].keeps_rank0 = true;
+    combine(block);
+    assert_true(report_block_agrees(block));
+    assert_true(block[LANE_RANK0].max > 0);
 }
 
 int main(void)
@@ -295,6 +348,8 @@ int main(void)
         cmocka_unit_test(two_that_wait_in_different_calls_never_come_back),
         cmocka_unit_test(without_missing_ranks_nothing_is_reported),
         cmocka_unit_test(a_line_has_the_metrics_and_the_fixed_keys),
+        cmocka_unit_test(a_line_of_rank_0_has_what_it_reported_and_the_means),
+        cmocka_unit_test_setup(rank_0_alone_decides_whose_values_count, all_report_two),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -16,6 +16,7 @@
 #include "run/metrics_collector.h"
 #include "protocol/events.h"
 #include "util/fs.h"
+#include "util/report_number.h"
 #include "session/session.h"
 #include "rank/stop.h"
 
@@ -460,6 +461,46 @@ static void a_new_attempt_continues_with_the_same_bits(void **state)
     assert_memory_equal(straight, resumed, sizeof straight);
 }
 
+/* As a command's companion does. */
+static int loose_make(void *arg, raytrain_checkpoint **out, struct error *err)
+{
+    (void)err;
+    *out = checkpoint_make(arg);
+    return 0;
+}
+
+/* As if killed between the checkpoint's publication and its line. */
+static void what_rank_0_has_reported_is_mended_too(void **state)
+{
+    static const char reported[] = "{\"loss\":1,\"of\":{\"a b\":[null]}}";
+    const raytrain_metric metrics[] = {{"loss", 1}};
+    double model[2] = {0, 0};
+    struct loose_report report = {.metrics = metrics,
+                                  .n_metrics = 1,
+                                  .reported = reported,
+                                  .has_checkpoint = true,
+                                  .make = loose_make,
+                                  .make_arg = model};
+    struct error err;
+    json_t *reports, *again;
+    char path[128];
+
+    (void)state;
+    session_start(0);
+    assert_int_equal(session_report_loose(ctx, &report, &err), 0);
+    session_stop();
+    snprintf(path, sizeof path, "%s/reports.0", log_dir);
+    assert_int_equal(unlink(path), 0);
+    session_start(1);
+    reports = reports_load();
+    assert_int_equal(json_array_size(reports), 1);
+    again = json_loads(reported, 0, NULL);
+    assert_true(json_equal(
+        json_object_get(json_array_get(reports, 0), METRICS_REPORTED), again));
+    json_decref(again);
+    json_decref(reports);
+}
+
 static void a_missing_line_is_mended(void **state)
 {
     double model[2] = {0, 0};
@@ -592,6 +633,7 @@ int main(void)
         TEST(an_unused_frequency_is_reported),
         TEST(a_new_attempt_continues_with_the_same_bits),
         TEST(a_missing_line_is_mended),
+        TEST(what_rank_0_has_reported_is_mended_too),
         TEST(checkpoints_are_for_reading_or_for_writing),
         TEST(missing_datasets_are_reported),
         TEST(a_signal_stops_at_the_next_report),

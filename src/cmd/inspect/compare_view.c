@@ -26,7 +26,7 @@
 static double value_at(const struct metric_column *c, size_t row)
 {
     if (c->kind == METRIC_NUMBER)
-        return c->numbers[row].mean;
+        return c->numbers[row].value;
     if (c->kind == METRIC_INT && c->integers[row] != METRIC_INT_MISSING)
         return (double)c->integers[row];
     return NAN;
@@ -38,7 +38,7 @@ static json_t *number_json(const struct metrics_table *t, const struct metric_co
     if (row >= t->n || !isfinite(value_at(c, row)))
         return json_null();
     return c->kind == METRIC_INT ? json_integer(c->integers[row])
-                                 : json_real(c->numbers[row].mean);
+                                 : json_real(c->numbers[row].value);
 }
 
 /* The last, lowest and highest value of a column, with their iterations. */

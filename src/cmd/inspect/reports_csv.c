@@ -1,6 +1,6 @@
 /*
  * reports_csv.c - the reports of a run that count as CSV: the keys that every report
- * has, and the mean of each metric.
+ * has, and the value of each metric.
  */
 #include "config.h"
 
@@ -44,7 +44,7 @@ static void metric_print(FILE *out, const struct metric_column *c, size_t row)
         return;
     switch (c->kind) {
     case METRIC_NUMBER:
-        csv_number(out, c->numbers[row].mean);
+        csv_number(out, c->numbers[row].value);
         break;
     case METRIC_INT:
         if (c->integers[row] != METRIC_INT_MISSING)

@@ -419,8 +419,8 @@ static void metrics_print(FILE *out, json_t *metrics)
     json_t *m;
 
     if (json_object_size(metrics) > 0)
-        fprintf(out, "\n%-20s %12s %12s %9s %12s %9s\n", "metric (mean)", "last",
-                "lowest", "at", "highest", "at");
+        fprintf(out, "\n%-20s %12s %12s %9s %12s %9s\n", "metric", "last", "lowest",
+                "at", "highest", "at");
     json_object_foreach(metrics, name, m)
     {
         const json_t *infinite = json_object_get(m, "last_infinite");

@@ -24,7 +24,7 @@ bool series_has_numbers(const struct metric_column *c)
 
 static struct metric_number column_number(const struct metric_column *c, size_t i)
 {
-    struct metric_number none = {NAN, NAN, NAN, NAN};
+    struct metric_number none = {NAN, NAN, NAN, NAN, NAN};
     double value;
 
     if (i >= c->n || !series_has_numbers(c))
@@ -34,7 +34,7 @@ static struct metric_number column_number(const struct metric_column *c, size_t 
     if (c->integers[i] == METRIC_INT_MISSING)
         return none;
     value = (double)c->integers[i];
-    return (struct metric_number){value, value, value, value};
+    return (struct metric_number){value, value, value, value, value};
 }
 
 struct point series_point(const struct series *s, size_t i)
@@ -45,11 +45,11 @@ struct point series_point(const struct series *s, size_t i)
 
     if (s->column) {
         v = column_number(s->column, i);
-        if (!isfinite(v.mean))
-            v.mean = NAN;
-        if (!isfinite(v.mean) || !isfinite(v.min) || !isfinite(v.max))
-            v.min = v.max = v.mean;
-        return (struct point){iteration, v.mean, v.min, v.max};
+        if (!isfinite(v.value))
+            v.value = NAN;
+        if (!isfinite(v.value) || !isfinite(v.min) || !isfinite(v.max))
+            v.min = v.max = v.value;
+        return (struct point){iteration, v.value, v.min, v.max};
     }
     seconds = s->table->fields[i][s->field].number;
     if (!isfinite(seconds))

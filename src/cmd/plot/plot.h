@@ -2,8 +2,8 @@
  * plot.h - plot metrics of runs: as text, or into a file by gnuplot.
  *
  * Each metric has a panel with its own axis of values; a panel has a curve of each run:
- * the mean over the workers, and if there is only one run, also the range from the
- * least to the greatest worker.
+ * the value in the reports, and if there is only one run, also the range from the least
+ * to the greatest worker.
  */
 #ifndef RAYTRAIN_PLOT_PLOT_H
 #define RAYTRAIN_PLOT_PLOT_H

@@ -59,7 +59,7 @@ static struct plot_point point_at(const struct source *s, size_t row)
     if (s->field) {
         p.mean = p.low = p.high = field_value(s->table, row, s->field_at);
     } else if (c && row < c->n && c->kind == METRIC_NUMBER) {
-        p.mean = c->numbers[row].mean;
+        p.mean = c->numbers[row].value;
         p.low = c->numbers[row].min;
         p.high = c->numbers[row].max;
     } else if (c && row < c->n && c->kind == METRIC_INT &&

@@ -157,7 +157,7 @@ static void panel_write(FILE *script, const struct plot_data *data, size_t at)
         fprintf(script, "%s$d%zu_%zu using 1:2 with %s", separator, at, r,
                 curve_form(p, data->n_runs, r));
         style_write(script, r);
-        fputs(p->band ? " title 'mean'" : " title ''", script);
+        fputs(p->band ? " title 'value'" : " title ''", script);
         separator = ", ";
     }
     fputc('\n', script);

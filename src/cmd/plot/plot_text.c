@@ -81,12 +81,10 @@ static const char *tick_text(const struct layout *l, const struct plot_axis *axi
     return NULL;
 }
 
-static void title_print(FILE *out, const struct layout *l, const struct plot_data *data,
+static void title_print(FILE *out, const struct layout *l,
                         const struct plot_panel *panel)
 {
-    const char *what = panel->band ? " (mean, lowest and highest of the workers)"
-                       : data->n_runs == 1 ? " (mean over workers)"
-                                           : "";
+    const char *what = panel->band ? " (with lowest and highest of the workers)" : "";
     char *title = paper_text(&l->paper, panel->metric, l->paper.columns);
 
     fputs(title ? title : "?", out);
@@ -132,7 +130,7 @@ static int panel_print(FILE *out, const struct layout *l, const struct plot_data
     for (size_t r = 0; r < data->n_runs; r++)
         plot_grid_curve(&grid, &panel->curves[r], &axis, data->x_low, data->x_high,
                         mark_of(data, r));
-    title_print(out, l, data, panel);
+    title_print(out, l, panel);
     grid_print(out, l, &grid, &axis);
     plot_grid_clear(&grid);
     return 0;

@@ -33,7 +33,7 @@ struct checkpoint_meta {
     int attempt;
     double time_total_s;
     int64_t timestamp;                       /* Unix time, seconds */
-    const struct checkpoint_metric *metrics; /* the report's means */
+    const struct checkpoint_metric *metrics; /* of the report */
     size_t n_metrics;
 };
 

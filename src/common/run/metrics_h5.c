@@ -1,9 +1,10 @@
 /*
  * metrics_h5.c - result.h5: the reports that count and the Result, as HDF5.
  *
- *   /metrics/NAME                    the means, one double a report, NaN if it did not
+ *   /metrics/NAME                    the values, one double a report, NaN if it did not
  *                                    have the metric; or exact integers
  *   /metrics_rank0, _min, _max/NAME  the same of rank 0, and over ranks
+ *   /metrics_mean/NAME               the means, if some values are those of rank 0
  *   /metrics_text/NAME               texts
  *   /metrics_vector/NAME             vectors, a row a report
  *   /reports, /superseded, /attempts tables
@@ -223,30 +224,34 @@ static int vectors_write(const struct place *to, const char *name,
 }
 
 enum {
-    GROUP_MEAN,
+    GROUP_VALUE,
     GROUP_RANK0,
     GROUP_MIN,
     GROUP_MAX,
+    GROUP_MEAN,
     GROUP_TEXT,
     GROUP_VECTOR,
     GROUPS
 };
-static const char *const groups[GROUPS] = {"metrics",      "metrics_rank0",
-                                           "metrics_min",  "metrics_max",
-                                           "metrics_text", "metrics_vector"};
+static const char *const groups[GROUPS] = {
+    "metrics",      "metrics_rank0", "metrics_min",   "metrics_max",
+    "metrics_mean", "metrics_text",  "metrics_vector"};
 
 static int column_write(const struct place *to, int group, const char *name,
                         const struct metric_column *c, size_t n)
 {
     static const size_t which[] = {
-        offsetof(struct metric_number, mean), offsetof(struct metric_number, rank0),
-        offsetof(struct metric_number, min), offsetof(struct metric_number, max)};
+        offsetof(struct metric_number, value), offsetof(struct metric_number, rank0),
+        offsetof(struct metric_number, min), offsetof(struct metric_number, max),
+        offsetof(struct metric_number, mean)};
 
     switch (c->kind) {
     case METRIC_NUMBER:
-        return group <= GROUP_MAX ? numbers_write(to, name, c, n, which[group]) : 0;
+        if (group > GROUP_MEAN || (group == GROUP_MEAN && !c->of_rank0))
+            return 0;
+        return numbers_write(to, name, c, n, which[group]);
     case METRIC_INT:
-        return group == GROUP_MEAN ? integers_write(to, name, c, n) : 0;
+        return group == GROUP_VALUE ? integers_write(to, name, c, n) : 0;
     case METRIC_TEXT:
         return group == GROUP_TEXT ? texts_write(to, name, c, n) : 0;
     case METRIC_VECTOR:

@@ -65,7 +65,7 @@ static json_t *json_of(const struct report_member *m)
 
 /* ---- Columns ---- */
 
-static const struct metric_number no_number = {NAN, NAN, NAN, NAN};
+static const struct metric_number no_number = {NAN, NAN, NAN, NAN, NAN};
 
 /* Integers become numbers. */
 static int column_convert(struct metric_column *c)
@@ -78,7 +78,7 @@ static int column_convert(struct metric_column *c)
 
         c->numbers[i] = c->integers[i] == METRIC_INT_MISSING
                             ? no_number
-                            : (struct metric_number){value, value, value, value};
+                            : (struct metric_number){value, value, value, value, value};
     }
     free(c->integers);
     c->integers = NULL;
@@ -102,29 +102,34 @@ static int column_grow(struct metric_column *c)
 
 /* What the ranks have of a metric: of_metric has its members. */
 static struct metric_number number_read(const struct report_member *value,
-                                        const struct report_members *of_metric)
+                                        const struct report_members *of_metric,
+                                        bool of_rank0)
 {
     size_t at = 0;
-    struct metric_number number = {.mean = number_or_nan(value)};
+    struct metric_number number = {.value = number_or_nan(value)};
 
     number.rank0 = number_named(of_metric, "rank0", &at);
     number.min = number_named(of_metric, "min", &at);
     number.max = number_named(of_metric, "max", &at);
-    if (isnan(number.mean))
-        number.mean = number_named(of_metric, "mean", &at);
+    number.mean = isnan(number.value) || of_rank0 ? number_named(of_metric, "mean", &at)
+                                                  : number.value;
+    if (isnan(number.value))
+        number.value = of_rank0 ? number.rank0 : number.mean;
     return number;
 }
 
 /* Append a value, which fits the column's kind; NULL: none. of_metric: NULL if there is
- * no such metric in the report. */
+ * no such metric in the report. of_rank0: a number is rank 0's. */
 static int column_append(struct metric_column *c, const struct report_member *value,
-                         const struct report_members *of_metric)
+                         const struct report_members *of_metric, bool of_rank0)
 {
     if (column_grow(c) < 0)
         return -1;
     switch (c->kind) {
     case METRIC_NUMBER:
-        c->numbers[c->n] = of_metric ? number_read(value, of_metric) : no_number;
+        c->numbers[c->n] =
+            of_metric ? number_read(value, of_metric, of_rank0) : no_number;
+        c->of_rank0 = c->of_rank0 || of_rank0;
         break;
     case METRIC_INT:
         c->integers[c->n] = value && is_integer(value) ? strtoll(value->value, NULL, 10)
@@ -142,7 +147,7 @@ static int column_append(struct metric_column *c, const struct report_member *va
 static int column_pad(struct metric_column *c, size_t n)
 {
     while (c->n < n)
-        if (column_append(c, NULL, NULL) < 0)
+        if (column_append(c, NULL, NULL, false) < 0)
             return -1;
     return 0;
 }
@@ -265,10 +270,19 @@ static const struct report_member *vector_of(const struct metrics_table *t,
     return whole && *whole->value == '[' ? whole : value;
 }
 
+/* Else it is a figure that is always a mean. */
+static bool has_mean(const struct report_members *of_metric)
+{
+    size_t at = 0;
+
+    return report_members_find(of_metric, "mean", strlen("mean"), &at) != NULL;
+}
+
 /* The value of a metric in the report of row t->n; *at as above. */
 static int value_add(struct metrics_table *t, const struct report_member *metric,
                      const struct report_member *value, size_t *at)
 {
+    bool of_rank0;
     enum metric_kind kind;
     struct metric_column *c;
 
@@ -282,7 +296,9 @@ static int value_add(struct metrics_table *t, const struct report_member *metric
     c = column_find(t, metric, kind, at);
     if (!c || kind_settle(c, kind) < 0)
         return -1;
-    return column_pad(c, t->n) < 0 ? -1 : column_append(c, value, &t->of_metric);
+    of_rank0 = t->keeps_rank0 && has_mean(&t->of_metric);
+    return column_pad(c, t->n) < 0 ? -1
+                                   : column_append(c, value, &t->of_metric, of_rank0);
 }
 
 static int values_add(struct metrics_table *t)
@@ -409,6 +425,7 @@ int metrics_table_add(struct metrics_table *t, const char *line, size_t n)
     if (rc <= 0)
         return rc;
     fields_fill(t);
+    t->keeps_rank0 = member(t, METRICS_REPORTED) != NULL;
     by_rank = member(t, "by_rank");
     if (by_rank && report_members_read(&t->by_rank, by_rank->value, by_rank->value_n)) {
         if (values_add(t) < 0)

@@ -28,9 +28,10 @@ union report_cell {
 enum metric_kind { METRIC_NUMBER, METRIC_INT, METRIC_TEXT, METRIC_VECTOR };
 #define METRIC_KINDS 4
 
-/* The mean over the ranks, the value of rank 0, and the extremes; NaN: none. */
+/* The value in the report, which is rank 0's or the mean; the mean over the ranks, the
+ * number of rank 0, and the extremes; NaN: none. */
 struct metric_number {
-    double mean, rank0, min, max;
+    double value, mean, rank0, min, max;
 };
 
 /* A value of METRIC_INT that is missing. */
@@ -42,6 +43,7 @@ struct metric_number {
 struct metric_column {
     char *name;
     enum metric_kind kind;
+    bool of_rank0; /* METRIC_NUMBER: some values are rank 0's, not the means */
     size_t n, room;
     struct metric_number *numbers;
     int64_t *integers;
@@ -66,7 +68,9 @@ struct metrics_table {
     void *on_supersede_arg;
     char *last; /* the line of the last report; NULL: there is none */
     size_t last_room;
-    struct report_members report, by_rank, of_metric; /* while a report is added */
+    /* While a report is added: its values are those of rank 0; its members. */
+    bool keeps_rank0;
+    struct report_members report, by_rank, of_metric;
 };
 
 /* Add a report, whose line is line[0..n), with a NUL after it; lines that are not

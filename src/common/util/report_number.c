@@ -31,5 +31,7 @@ double metric_number(const json_t *report, const char *name)
     if (!json_is_null(value))
         return NAN;
     ranks = json_object_get(json_object_get(report, "by_rank"), name);
+    if (json_object_get(report, METRICS_REPORTED) && json_object_get(ranks, "mean"))
+        return metric_value(json_object_get(ranks, "rank0"));
     return metric_value(json_object_get(ranks, "mean"));
 }

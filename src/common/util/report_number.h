@@ -5,6 +5,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+/* A key of a report whose metrics have the values of rank 0, not means: what rank 0 has
+ * reported, with its types and its nesting. */
+#define METRICS_REPORTED "reported"
 /* JSON has no infinities: the value of a metric is null, and by_rank has the mean, and
  * those of the numbers of ranks that are infinite, as this word, or a minus and it. */
 #define METRIC_INFINITY "Infinity"

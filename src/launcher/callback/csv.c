@@ -151,7 +151,7 @@ static json_t *report_copy(const json_t *report)
 
     json_object_foreach((json_t *)(uintptr_t)report, name, value)
     {
-        if (strcmp(name, "by_rank") != 0 &&
+        if (strcmp(name, "by_rank") != 0 && strcmp(name, METRICS_REPORTED) != 0 &&
             json_object_set_new(copy, name, value_copy(report, name, value)) < 0) {
             json_decref(copy);
             return NULL;

@@ -147,7 +147,7 @@ static int row_write(struct progress_csv *csv, const json_t *report)
     memset(csv->row, 0, csv->n_names * sizeof *csv->row);
     json_object_foreach((json_t *)(uintptr_t)report, name, value)
     {
-        if (strcmp(name, BY_RANK) == 0)
+        if (strcmp(name, BY_RANK) == 0 || strcmp(name, METRICS_REPORTED) == 0)
             continue;
         column = column_of(csv, name);
         if (column < 0)

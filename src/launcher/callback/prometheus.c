@@ -145,8 +145,7 @@ static void group_write(FILE *out, const struct prometheus *p, const char **metr
 {
     fputs("# HELP ", out);
     name_write(out, *metrics);
-    fputs(" The latest value of a reported metric, the mean over the workers.\n# TYPE ",
-          out);
+    fputs(" The latest value of a reported metric.\n# TYPE ", out);
     name_write(out, *metrics);
     fputs(" gauge\n", out);
     for (size_t i = 0; i < n; i++)

@@ -11,6 +11,7 @@
 #include "rank/event.h"
 #include "session/setting_notes.h"
 #include "util/quote.h"
+#include "util/report_number.h"
 
 /* ---- hello: where this worker is, and what it is to do ---- */
 
@@ -81,6 +82,9 @@ static int hello(struct companion *c, const struct request *q, struct reply *rep
 
 /* ---- report ---- */
 
+/* Bytes of what rank 0 reports, as JSON. */
+#define REPORTED_MAX (1 << 20)
+
 struct metric_list {
     raytrain_metric *metrics;
     size_t n;
@@ -109,6 +113,26 @@ static int metrics_read(const json_t *from, struct metric_list *list, struct err
                              name);
         list->metrics[list->n++] = (raytrain_metric){.name = name, .value = number};
     }
+    return 0;
+}
+
+/* The text goes into a line of result.json as it is. */
+static int reported_read(const json_t *from, const char **text, struct error *err)
+{
+    json_t *object;
+
+    if (!from)
+        return 0;
+    *text = json_string_value(from);
+    object = *text && !strchr(*text, '\n') ? json_loads(*text, 0, NULL) : NULL;
+    if (!json_is_object(object) || strlen(*text) > REPORTED_MAX) {
+        json_decref(object);
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "what a client says it reports is not an object of at most %d "
+                         "bytes in one line",
+                         REPORTED_MAX);
+    }
+    json_decref(object);
     return 0;
 }
 
@@ -150,6 +174,9 @@ static int report(struct companion *c, const struct request *q, struct reply *re
         refused = why.text;
     if (!refused && session_typed_take(c->ctx, "report",
                                        json_object_get(q->args, "typed"), &why) < 0)
+        refused = why.text;
+    if (!refused && reported_read(json_object_get(q->args, METRICS_REPORTED),
+                                  &loose.reported, &why) < 0)
         refused = why.text;
     loose.refused = refused;
     loose.metrics = list.metrics;

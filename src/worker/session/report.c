@@ -36,7 +36,10 @@ struct combined {
     struct report report;
     struct comm_stat block[REPORT_BLOCK_MAX];
     struct comm_stat *stats; /* one a metric */
-    struct checkpoint_metric *means;
+    int ranks;               /* that they combine */
+    /* What the report says: means, or values of rank 0, which are known to the other
+     * ranks if they need them. */
+    struct checkpoint_metric *values;
 };
 
 /* ---- This rank's part ---- */
@@ -101,8 +104,8 @@ static int metrics_check(const raytrain_metric metrics[], size_t n, const json_t
 static int combined_alloc(struct combined *c, size_t n, struct error *err)
 {
     c->stats = calloc(n + 1, sizeof *c->stats);
-    c->means = calloc(n + 1, sizeof *c->means);
-    if (!c->stats || !c->means)
+    c->values = calloc(n + 1, sizeof *c->values);
+    if (!c->stats || !c->values)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return 0;
 }
@@ -110,7 +113,7 @@ static int combined_alloc(struct combined *c, size_t n, struct error *err)
 static void combined_free(struct combined *c)
 {
     free(c->stats);
-    free(c->means);
+    free(c->values);
 }
 
 /* What one rank has called. */
@@ -152,8 +155,10 @@ static void report_begin(raytrain_context *ctx, struct combined *c,
     c->report.kind = call->kind;
     if (rc == 0 && call->loose)
         c->report.has_checkpoint = call->loose->has_checkpoint;
-    if (call->loose)
+    if (call->loose) {
         c->report.asks_stop = call->loose->asks_stop;
+        c->report.keeps_rank0 = call->loose->reported != NULL;
+    }
 }
 
 /* ---- All ranks ---- */
@@ -189,12 +194,43 @@ static void rest_fill(struct combined *c)
     }
 }
 
-static void means_fill(struct combined *c, int ranks)
+static double mean_of(const struct combined *c, size_t i)
 {
+    return c->stats[i].sum / c->ranks;
+}
+
+static bool keeps_rank0(const struct combined *c)
+{
+    return c->block[LANE_RANK0].max > 0;
+}
+
+static void values_fill(struct combined *c, int ranks)
+{
+    c->ranks = ranks;
     for (size_t i = 0; i < c->report.n_metrics; i++) {
-        strcpy(c->means[i].name, c->report.metrics[i].name);
-        c->means[i].value = c->stats[i].sum / ranks;
+        strcpy(c->values[i].name, c->report.metrics[i].name);
+        c->values[i].value =
+            keeps_rank0(c) ? c->report.metrics[i].value : mean_of(c, i);
     }
+}
+
+/* COLLECTIVE: the values of rank 0 are the values on all ranks, which have the same
+ * names. */
+static int values_share(raytrain_context *ctx, struct combined *c, struct error *err)
+{
+    size_t n = c->report.n_metrics;
+    double *values = malloc((n + 1) * sizeof *values);
+    int rc = values ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    rc = comm_agree(ctx->comm, rc, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        values[i] = c->values[i].value;
+    if (rc == 0)
+        rc = ctx->comm->ops->bcast(ctx->comm, values, n * sizeof *values, 0, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        c->values[i].value = values[i];
+    free(values);
+    return rc;
 }
 
 /* COLLECTIVE: the metrics of rank 0 are those of all. */
@@ -205,7 +241,7 @@ static int rank0_share(raytrain_context *ctx, struct combined *c, struct error *
     int rc = 0;
 
     rest_fill(c); /* on the others there is none */
-    means_fill(c, 1);
+    values_fill(c, 1);
     if (comm->ops->bcast(comm, &n, sizeof n, 0, err) < 0)
         return -1;
     if (comm->rank != 0) {
@@ -216,7 +252,7 @@ static int rank0_share(raytrain_context *ctx, struct combined *c, struct error *
     }
     rc = comm_agree(comm, rc, err);
     if (rc == 0 && n > 0)
-        rc = comm->ops->bcast(comm, c->means, n * sizeof *c->means, 0, err);
+        rc = comm->ops->bcast(comm, c->values, n * sizeof *c->values, 0, err);
     return rc;
 }
 
@@ -300,8 +336,11 @@ static int combine(raytrain_context *ctx, struct combined *c, struct error *err)
     if (n > inlined && comm->ops->allreduce(comm, c->stats + inlined, n - inlined,
                                             COMM_STAT, COMM_SUM, err) < 0)
         return -1;
-    means_fill(c, comm->size);
-    return 0;
+    values_fill(c, comm->size);
+    /* Only criteria to stop are looked at on all ranks. */
+    return keeps_rank0(c) && ctx->env.config->run_config.n_stop > 0
+               ? values_share(ctx, c, err)
+               : 0;
 }
 
 /* ---- Keep ---- */
@@ -315,12 +354,12 @@ static void nan_note(const raytrain_context *ctx, const struct combined *c, size
             ctx->env.log_dir, EVENT_WARNING,
             "metric %s is NaN at iteration %lld (the lowest rank that reported a NaN "
             "is %d)",
-            c->means[i].name, (long long)ctx->iteration + 1, rank);
+            c->values[i].name, (long long)ctx->iteration + 1, rank);
     else
         event_add(ctx->env.log_dir, EVENT_WARNING,
                   "the mean of metric %s is NaN at iteration %lld: ranks reported "
                   "infinities of both signs",
-                  c->means[i].name, (long long)ctx->iteration + 1);
+                  c->values[i].name, (long long)ctx->iteration + 1);
 }
 
 /* Only the first report with a NaN is noted, not each one of a training that diverges.
@@ -330,7 +369,7 @@ static void nan_notes(raytrain_context *ctx, const struct combined *c)
     bool any = false;
 
     for (size_t i = 0; i < c->report.n_metrics; i++) {
-        if (!isnan(c->means[i].value))
+        if (!isnan(mean_of(c, i)))
             continue;
         any = true;
         if (!ctx->nan_noted)
@@ -341,8 +380,10 @@ static void nan_notes(raytrain_context *ctx, const struct combined *c)
 
 /* *ck is NULL once saving owns it. */
 static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
-                            raytrain_checkpoint **ck, struct error *err)
+                            struct call *call, struct error *err)
 {
+    const char *reported = call->loose ? call->loose->reported : NULL;
+    raytrain_checkpoint **ck = &call->ck;
     struct checkpoint_meta meta = {
         .run_name = ctx->env.config->run_config.name,
         .training_iteration = ctx->iteration + 1,
@@ -350,7 +391,7 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
         .attempt = ctx->env.attempt,
         .time_total_s = c->block[LANE_TIME].max,
         .timestamp = clock_unix(),
-        .metrics = c->means,
+        .metrics = c->values,
         .n_metrics = c->report.n_metrics,
     };
     struct comm *comm = session_store_comm(ctx, err);
@@ -361,6 +402,8 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
         return -1;
     collective_wait_begin(&ctx->waiting, "checkpoint");
     rc = session_state_save(ctx, comm, *ck, err);
+    if (rc == 0 && keeps_rank0(c))
+        rc = session_reported_save(comm, *ck, reported ? reported : "", err);
     path = run_dir_checkpoint(ctx->env.run_dir, (long)meta.training_iteration);
     if (rc == 0 && !path)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
@@ -393,7 +436,7 @@ static const char *checkpoint_base(const char *path)
 
 /* Rank 0: write the line. */
 static int report_keep(raytrain_context *ctx, const struct combined *c,
-                       bool has_checkpoint, struct error *err)
+                       bool has_checkpoint, const char *reported, struct error *err)
 {
     double now = clock_now();
     char *path = run_dir_checkpoint(ctx->env.run_dir, (long)(ctx->iteration + 1));
@@ -410,10 +453,12 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         .hostname = ctx->env.world->host,
         .attempt = ctx->env.attempt,
         .world_size = ctx->env.world->size,
-        .means = c->means,
+        .values = c->values,
         .n_metrics = c->report.n_metrics,
+        .reported = reported,
         .rank0 = c->report.metrics,
         .stats = c->stats,
+        .stat_ranks = c->ranks,
         .typed = ctx->typed,
     };
     struct saving_figures saved;
@@ -453,8 +498,8 @@ static bool criterion_value(const raytrain_context *ctx, const struct combined *
     };
 
     for (size_t i = 0; i < c->report.n_metrics; i++) {
-        *value = c->means[i].value;
-        if (strcmp(c->means[i].name, name) == 0)
+        *value = c->values[i].value;
+        if (strcmp(c->values[i].name, name) == 0)
             return true;
     }
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
@@ -519,16 +564,17 @@ static int report(raytrain_context *ctx, struct combined *c, struct call *call)
     if (has_checkpoint && call->loose &&
         call->loose->make(call->loose->make_arg, &call->ck, err) < 0)
         return -1;
-    if (has_checkpoint && checkpoint_begin(ctx, c, &call->ck, err) < 0)
+    if (has_checkpoint && checkpoint_begin(ctx, c, call, err) < 0)
         return -1;
     if (ctx->comm->rank == 0)
-        rc = report_keep(ctx, c, has_checkpoint, err);
+        rc = report_keep(ctx, c, has_checkpoint,
+                         call->loose ? call->loose->reported : NULL, err);
     if (comm_agree(ctx->comm, rc, err) < 0)
         return -1;
     saving_go(ctx->saving);
     ctx->iteration++;
     if (ctx->iterations_since_restore++ == 0)
-        setting_notes(ctx, c->means, c->report.n_metrics);
+        setting_notes(ctx, c->values, c->report.n_metrics);
     ctx->last_report = clock_now();
     heartbeat_reported();
     ctx->data_waited_s = fmax(data_waited_s(ctx), 0);
@@ -627,9 +673,13 @@ int session_report_mend(raytrain_context *ctx, struct error *err)
 {
     const struct checkpoint_meta *meta;
     struct report_line line;
+    char *reported;
+    int rc;
 
     if (!ctx->restored_own)
         return 0;
+    if (session_reported_get(ctx->restored, &reported, err) < 0)
+        return -1;
     meta = checkpoint_meta(ctx->restored);
     line = (struct report_line){
         .training_iteration = meta->training_iteration,
@@ -640,9 +690,12 @@ int session_report_mend(raytrain_context *ctx, struct error *err)
         .attempt = meta->attempt,
         .world_size = meta->world_size,
         .checkpoint = checkpoint_base(checkpoint_path(ctx->restored)),
-        .means = meta->metrics,
+        .values = meta->metrics,
         .n_metrics = meta->n_metrics,
+        .reported = reported,
         .if_missing = true,
     };
-    return line_append(ctx, &line, err);
+    rc = line_append(ctx, &line, err);
+    free(reported);
+    return rc;
 }

@@ -43,10 +43,11 @@ enum report_lane {
     LANE_ASKS_STOP,             /* max 1: a rank asks whether to stop */
     LANE_ENDED,                 /* max 1: what trained on a rank was asked to end */
     LANE_SAVE_FAILED,           /* max 1: a rank knows of a save that failed */
-    LANE_NAN_RANK,              /* min: the lowest rank with a NaN; size: none */
-    LANE_TIME,                  /* max: time_total_s, so that all ranks have the same */
-    LANE_DATA_WAIT,             /* max: data_wait_s */
-    LANE_GPUS,                  /* min -1: some rank does not know */
+    LANE_RANK0,     /* max 1: the values are rank 0's, whatever the others report */
+    LANE_NAN_RANK,  /* min: the lowest rank with a NaN; size: none */
+    LANE_TIME,      /* max: time_total_s, so that all ranks have the same */
+    LANE_DATA_WAIT, /* max: data_wait_s */
+    LANE_GPUS,      /* min -1: some rank does not know */
     LANE_GPUS_END = LANE_GPUS + REPORT_GPU_FIGURES,
     REPORT_LANES = LANE_GPUS_END
 };
@@ -65,6 +66,7 @@ struct report {
     bool asks_stop;
     bool ended;
     bool save_failed;
+    bool keeps_rank0; /* rank 0: its values are those of the report */
     double time_total_s;
     double data_wait_s; /* since the report before; -1: no dataset is open */
     double gpus[REPORT_GPU_FIGURES]; /* -1: not known */

@@ -35,6 +35,7 @@ static const char *const reserved[] = {
     "checkpoint_stall_s",
     "checkpoint_write_s",
     "by_rank",
+    METRICS_REPORTED,
 };
 
 bool report_line_reserves(const char *name)
@@ -173,7 +174,7 @@ static bool gpu_is_known(const struct report_line *line, int i)
     bool free = json_object_get(line->typed, gpu_names[i]) == NULL;
 
     for (size_t k = 0; k < line->n_metrics; k++)
-        free = free && strcmp(line->means[k].name, gpu_names[i]) != 0;
+        free = free && strcmp(line->values[k].name, gpu_names[i]) != 0;
     return free && line->gpus && line->gpus[i].min >= 0;
 }
 
@@ -220,14 +221,17 @@ static void rank_number_write(struct json_writer *w, const char *key, double val
         json_writer_real(w, key, value);
 }
 
-static void ranks_write(const char *name, double mean, double rank0,
-                        struct comm_stat of_ranks, struct json_writer *w)
+/* The mean is not repeated if it is the value itself. */
+static void ranks_write(const struct report_line *line, size_t i, struct json_writer *w)
 {
-    json_writer_begin(w, name);
-    rank_number_write(w, "rank0", rank0);
-    rank_number_write(w, "min", of_ranks.min);
-    rank_number_write(w, "max", of_ranks.max);
-    if (isinf(mean))
+    const struct comm_stat *of_ranks = &line->stats[i];
+    double mean = of_ranks->sum / line->stat_ranks;
+
+    json_writer_begin(w, line->values[i].name);
+    rank_number_write(w, "rank0", line->rank0[i].value);
+    rank_number_write(w, "min", of_ranks->min);
+    rank_number_write(w, "max", of_ranks->max);
+    if (line->reported || isinf(mean))
         rank_number_write(w, "mean", mean);
     json_writer_end(w);
 }
@@ -240,8 +244,7 @@ static void by_rank_write(const struct report_line *line, struct json_writer *w)
 
     json_writer_begin(w, "by_rank");
     for (size_t i = 0; i < line->n_metrics; i++)
-        ranks_write(line->means[i].name, line->means[i].value, line->rank0[i].value,
-                    line->stats[i], w);
+        ranks_write(line, i, w);
     gpus_by_rank_write(line, w);
     json_object_foreach((json_t *)(uintptr_t)line->typed, name, value)
     {
@@ -264,8 +267,10 @@ void report_line_write(const struct report_line *line, struct json_writer *w)
         json_writer_real(w, "data_wait_s", line->data_wait_s);
     gpus_write(line, w);
     for (size_t i = 0; i < line->n_metrics; i++)
-        json_writer_real(w, line->means[i].name, line->means[i].value);
+        json_writer_real(w, line->values[i].name, line->values[i].value);
     typed_write(line->typed, w);
+    if (line->reported)
+        json_writer_raw(w, METRICS_REPORTED, line->reported);
     if (line->stats)
         by_rank_write(line, w);
     if (line->if_missing)

@@ -27,12 +27,16 @@ struct report_line {
     int attempt, world_size;
     const char *checkpoint;             /* file name; NULL: none */
     const struct saving_figures *saved; /* of it; NULL: no longer known */
-    const struct checkpoint_metric *means;
+    const struct checkpoint_metric *values;
     size_t n_metrics;
+    /* What rank 0 has reported, as JSON: then the values are its own; NULL: they are
+     * means. */
+    const char *reported;
     /* Rank 0's values and the extremes over all ranks; NULL if they are no longer
      * known. */
     const raytrain_metric *rank0;
     const struct comm_stat *stats;
+    int stat_ranks; /* how many ranks the sums in stats are of */
     bool
         if_missing; /* it counts only if there is none of its iteration (run/metrics.h) */
     const json_t *typed; /* integers, texts and vectors by name; NULL: none */

@@ -19,6 +19,7 @@
 #define STATE_RANK_DRAWN   STATE "/random/rank"
 #define STATE_SHARED_DRAWN STATE "/random/shared"
 #define STATE_DATASETS     STATE "/datasets/"
+#define STATE_REPORTED     STATE "/reported"
 
 /* More ranks than any machine has: a larger number in a file is not believed. */
 #define RANKS_MAX (1u << 22)
@@ -209,6 +210,61 @@ static int datasets_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
         if (dataset_restore(ctx, i, ck, err) < 0)
             return -1;
     }
+    return 0;
+}
+
+/* ---- What rank 0 has reported ---- */
+
+/* With spaces at the end, so that the layout of a checkpoint can mostly be used again for
+ * the next one. */
+#define REPORTED_UNIT 256
+
+static char *reported_pad(const char *text, uint64_t *n)
+{
+    size_t length = strlen(text);
+    char *padded;
+
+    *n = (length / REPORTED_UNIT + 1) * REPORTED_UNIT;
+    padded = malloc(*n);
+    if (!padded)
+        return NULL;
+    memset(padded, ' ', *n);
+    memcpy(padded, text, length);
+    padded[*n - 1] = '\0';
+    return padded;
+}
+
+int session_reported_save(struct comm *comm, raytrain_checkpoint *ck,
+                          const char *reported, struct error *err)
+{
+    uint64_t n = 0;
+    char *padded = comm->rank == 0 ? reported_pad(reported, &n) : NULL;
+    int rc =
+        comm->rank > 0 || padded ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    rc = comm_agree(comm, rc, err);
+    if (rc == 0)
+        rc = comm->ops->bcast(comm, &n, sizeof n, 0, err);
+    if (rc == 0)
+        rc = comm_bcast_alloc(comm, (void **)&padded, n, 0, err);
+    if (rc == 0)
+        rc = checkpoint_put_string(ck, STATE_REPORTED, padded, err);
+    free(padded);
+    return rc;
+}
+
+int session_reported_get(raytrain_checkpoint *ck, char **reported, struct error *err)
+{
+    struct error why;
+    size_t n;
+
+    *reported = NULL;
+    if (checkpoint_get_string(ck, STATE_REPORTED, reported, &why) < 0)
+        return why.code == RAYTRAIN_ENOTFOUND
+                   ? 0
+                   : error_set(err, why.code, "%s", why.text);
+    for (n = strlen(*reported); n > 0 && (*reported)[n - 1] == ' '; n--)
+        (*reported)[n - 1] = '\0';
     return 0;
 }
 

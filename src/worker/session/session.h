@@ -253,6 +253,12 @@ int session_state_save(raytrain_context *ctx, struct comm *comm,
                        raytrain_checkpoint *ck, struct error *err);
 int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err);
+/* COLLECTIVE: keep in ck what rank 0 has reported (struct loose_report). The others give
+ * "". */
+int session_reported_save(struct comm *comm, raytrain_checkpoint *ck,
+                          const char *reported, struct error *err);
+/* *reported is malloc'ed; NULL: the metrics of ck are means. */
+int session_reported_get(raytrain_checkpoint *ck, char **reported, struct error *err);
 
 /*
  * report.c: COLLECTIVE, instead of raytrain_report(). The ranks need not agree: any of
@@ -263,6 +269,10 @@ int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
 struct loose_report {
     const raytrain_metric *metrics;
     size_t n_metrics;
+    /* What this rank reports, as JSON in one line: of rank 0, it is kept in result.json
+     * (METRICS_REPORTED), and the values of the report are those of rank 0. NULL: they
+     * are the means. */
+    const char *reported;
     const char *refused; /* why this rank's call is wrong; NULL: it is not */
     bool has_checkpoint; /* this rank gives one, or a part of it */
     bool asks_stop;      /* what trains asks raytrain_should_stop() */
