@@ -215,7 +215,8 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_batches.py \
 	share/python/raytrain/_build.py \
 	share/python/raytrain/_config.py share/python/raytrain/_context.py \
-	share/python/raytrain/_exit.py share/python/raytrain/_fit.py \
+	share/python/raytrain/_exit.py share/python/raytrain/_failures.py \
+	share/python/raytrain/_fit.py \
 	share/python/raytrain/_flatten.py \
 	share/python/raytrain/_frame.py \
 	share/python/raytrain/_frameworks.py \

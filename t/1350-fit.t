@@ -159,13 +159,73 @@ except raytrain.TrainingFailedError as error:
     raise
 EOT
 test_expect_success 'an exception of the function is raised with its traceback' '
-	expect_status 1 "$PYTHON" fails.py 2>err && grep "TrainingFailedError: rank 1" err &&
+	expect_status 1 "$PYTHON" fails.py 2>err && grep "WorkerGroupError: rank 1" err &&
 	grep "once the cause is corrected, call restore(path).fit()" err && ! grep -e "--resume" err
 '
 test_expect_success 'a traceback is shown as lines by raytrain-inspect, and when a run is followed' '
 	raytrain-inspect runs/fails >shown && grep "^        line two" shown &&
 	expect_status 1 raytrain-inspect --follow runs/fails >followed &&
 	grep "^  line two" followed && ! grep x0a shown followed
+'
+cat >objects.py <<\EOT
+from common import *
+import threading
+
+class Odd(Exception):
+    def __init__(self, number, text):
+        super().__init__(number, text)
+        self.number = number
+
+class Locked(Exception):
+    def __init__(self, text):
+        super().__init__(text)
+        self.lock = threading.Lock()
+
+def train(config):
+    raise {"odd": lambda: Odd(7, "seven"), "key": lambda: KeyError("k"),
+           "locked": lambda: Locked("no pickle")}[config["kind"]]()
+
+def failure(kind, **settings):
+    try:
+        trainer(train, {"kind": kind}, workers=1, **settings).fit()
+    except raytrain.WorkerGroupError as error:
+        assert isinstance(error, raytrain.TrainingFailedError)
+        [(rank, cause)] = error.worker_failures.items()
+        assert rank == 0 and error.__cause__ in (cause, None), error.__cause__
+        assert "in train" in str(error), error
+        return cause
+
+if __name__ == "__main__":
+    odd = failure("odd", name="odd")
+    assert type(odd) is Odd and odd.number == 7, type(odd)
+    assert type(failure("key")) is KeyError
+    locked = failure("locked")
+    assert type(locked) is raytrain.WorkerError, locked
+    assert "Locked: no pickle" in locked.message and "in train" in locked.traceback
+    os.chmod("runs/odd/logs/attempt-0/rank-00000.exception", 0o666)
+    from raytrain import _failures
+    assert _failures.load("runs/odd", 0) == {}
+    print("objects")
+EOT
+test_expect_success 'the exceptions of workers are there as objects, or named if they cannot be' '
+	"$PYTHON" objects.py >out 2>err && grep objects out &&
+	without_cloudpickle objects.py && rm -r runs/odd &&
+	"$PYTHON" without-objects.py >out 2>err && grep objects out
+'
+test_expect_success 'what raytrain-run has said is in the exception of a run that did not start' '
+	cat >refused.py <<-\EOT &&
+	from common import *
+	try:
+	    DataParallelTrainer(lambda: None, run_config=RunConfig(launcher="local", storage_path="runs"),
+	                        scaling_config=ScalingConfig(use_gpu=True)).fit()
+	except raytrain.ControllerError as error:
+	    assert isinstance(error, raytrain.TrainingFailedError) and "GPU" in str(error), error
+	    assert error.__cause__ is error.controller_failure
+	    print("refused")
+	EOT
+	env -u CUDA_VISIBLE_DEVICES "$PYTHON" refused.py >out 2>err && grep refused out &&
+	expect_status 4 raytrain-run --json --launcher local --gpu --storage runs -- true >json 2>err &&
+	json_is json .status refused && jq -e ".error.message | contains(\"GPU\")" json
 '
 test_expect_success 'a worker that is killed is named' '
 	cat >killed.py <<-\EOT &&

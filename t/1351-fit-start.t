@@ -123,14 +123,15 @@ def train(config):
     raytrain.report({"x": 1})
 trainer(train, {"killed": len(sys.argv) > 1}, name="fails").fit()
 EOF
-test_expect_success 'the text of a failure is shown once, by the exception' '
+test_expect_success 'the text of a failure is shown by the exception and its cause, and no more' '
 	expect_status 1 "$PYTHON" fails.py 2>err &&
-	test 1 -eq "$(grep -c "^ValueError: that does not compute" err)" &&
+	test 2 -eq "$(grep -c "^ValueError: that does not compute" err)" &&
+	grep "was the direct cause" err &&
 	grep "raytrain-run: the training failed: rank 1" err
 '
 test_expect_success 'of a worker that is killed the last lines are shown' '
 	expect_status 1 "$PYTHON" fails.py killed 2>err &&
-	grep "TrainingFailedError: rank 1 .* killed by signal 9" err &&
+	grep "WorkerGroupError: rank 1 .* killed by signal 9" err &&
 	test 1 -eq "$(grep -c "last words" err)"
 '
 

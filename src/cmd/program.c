@@ -49,8 +49,24 @@ static void say(const char *fmt, ...)
 
 static const char *name = "raytrain"; /* of the program, before each message */
 
+static bool as_json; /* the result, or why there is none, is a JSON object */
+
+/* For programs that start this one, since there is no run whose records would say it. */
+static void print_refusal(const struct error *err)
+{
+    json_t *message = json_text(err->text), *refusal;
+
+    refusal = json_pack("{s:s, s:n, s:{s:o}}", "status", "refused", "path", "error",
+                        "message", message);
+    if (refusal && json_dumpf(refusal, stdout, JSON_COMPACT) == 0)
+        putchar('\n');
+    json_decref(refusal);
+}
+
 static int fail(const struct error *err)
 {
+    if (as_json)
+        print_refusal(err);
     fflush(stdout);
     say("%s: %s\n", name, err->text);
     return error_exit_status(err->code);
@@ -446,6 +462,7 @@ static int run(const struct program *program, int argc, char *argv[],
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     trainer.report = opt->quiet ? NULL : report;
+    as_json = opt->json && !opt->check && !opt->dry_run && !opt->submit.wanted;
     if (launcher_check_start(opt->launcher, &err) < 0)
         return fail(&err);
     if (opt->check)

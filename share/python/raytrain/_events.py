@@ -16,6 +16,7 @@ import traceback
 import warnings
 from typing import Any
 
+from . import _failures
 from ._records import error_of, metrics_of, vector_of
 from .callback import RunContext, WorkerGroupContext
 from .checkpoint import Checkpoint
@@ -236,7 +237,8 @@ class _Calls:
         attempt, path = event["attempt"], self._context.path
         if attempt.get("outcome") == "failed":
             error = error_of(attempt, path, attempt)
-            self._all("after_exception", self._context, {error.rank: error})
+            self._all("after_exception", self._context,
+                      _failures.of_attempt(error, path, attempt.get("attempt")))
         self._all("after_worker_group_shutdown", self._group(attempt))
 
     def _on_end(self, event: dict[str, Any]) -> None:

@@ -11,9 +11,10 @@ import time
 from typing import TYPE_CHECKING, Any, ContextManager
 
 from . import _config as configs
-from . import _events, _launch, _memory, _shipping, _stored
+from . import _events, _failures, _launch, _memory, _shipping, _stored
 from .callback import RunContext
-from .errors import InvalidArgument, TrainingFailedError, TrainingStopped
+from .errors import (ControllerError, InvalidArgument, RaytrainError, TrainingStopped,
+                     WorkerGroupError)
 from .result import Result
 
 if TYPE_CHECKING:
@@ -207,18 +208,31 @@ class Fit:
     def _conclude(self, status: int, record: dict[str, Any] | None,
                   signals: list[int]) -> Result:
         result = None
-        if record:
+        refusal = (record.get("error") or {}).get("message") if record else None
+        if record and record.get("path"):
             result = Result._from_record(record, self.trainer.train_loop_config)
         if status == 0 and result:
             return result
         if status == 75 or (signals and status < 0):
             raise TrainingStopped(result)
         if result and result.error:
-            raise TrainingFailedError(str(result.error), result)
+            _raise_group_error(result)
         what = f"status {status}" if status >= 0 else f"signal {-status}"
-        error = InvalidArgument if status in (2, 3) else TrainingFailedError
-        raise error(f"raytrain-run ended with {what}, and there is no result; its messages "
-                    "say why")
+        text = f"raytrain-run ended with {what}, and there is no result" + (
+            f": {refusal}" if refusal else "; its messages say why")
+        if status in (2, 3):
+            raise InvalidArgument(text)
+        cause = RaytrainError(text)
+        raise ControllerError(cause) from cause
+
+
+def _raise_group_error(result: Result) -> None:
+    """The exception of the worker that failed first is the cause."""
+    first = result.error
+    failures = _failures.of_attempt(first, result.path, first.attempt)
+    cause = failures[first.rank]
+    raise WorkerGroupError(str(first), failures, result) from (
+        None if cause is first else cause)
 
 
 def start_of(path: str, settings: dict[str, Any]) -> str | None:

@@ -150,7 +150,7 @@ def run(command: list[Any], environment: dict[str, Any],
         stdout.seek(0)
         text = stdout.read().decode("utf-8", "replace")
     try:
-        result = json.loads(text)
+        result = json.loads(text.rstrip().rpartition("\n")[2])  # of the last process
     except ValueError:
         result = None
     return status, result, signals.seen

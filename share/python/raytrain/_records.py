@@ -162,8 +162,8 @@ def error_of(record: dict[str, Any], path: str, attempt: dict[str, Any]) -> Work
     if not at and '\n  File "' in message:
         message = message[:message.index('\n  File "')]
         traceback = _traceback_in(log)
-    return WorkerError({**record, "log": log, "message": message.strip()},
-                       traceback.strip())
+    return WorkerError({"attempt": attempt.get("attempt"), **record, "log": log,
+                        "message": message.strip()}, traceback.strip())
 
 
 def _traceback_in(log: str) -> str:

@@ -9,13 +9,10 @@ import sys
 from typing import Any
 
 from . import _records
+from .errors import ShippingError
 
 MAGIC = b"raytrain function 1\n"
 PAYLOAD = "trainer.pkl"  # in the run directory: what restore() and the workers read
-
-
-class ShippingError(Exception):
-    """A function, or its configuration, cannot be sent to the workers."""
 
 
 def _describe(function: object) -> str:

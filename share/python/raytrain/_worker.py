@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import _mapping, _session, _shipping
+from . import _failures, _mapping, _session, _shipping
 from ._arguments import call
 from .errors import TrainingFailedError
 from .result import Result
@@ -136,6 +136,8 @@ def main() -> int:
         call(function, _reconfigured(config, payload["recorded"]))
     except Exception as error:
         error = error.with_traceback(_own_frames_left_out(error))
+        info = _session.session().info
+        _failures.keep(error, info["run_dir"], info["attempt"], info["rank"])
         sys.excepthook(type(error), error, error.__traceback__)
         return 1
     return 0

@@ -19,6 +19,7 @@ from typing import Any
 
 from . import _config, _frame, _mapping, _memory, _session, _slots, _warnings
 from ._batches import Batches
+from .errors import NoSuchDataset
 
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_libsvm", "read_numpy", "read_text",
            "from_numpy", "from_pandas", "Dataset", "DataIterator", "get_dataset_shard"]
@@ -502,15 +503,25 @@ def _dataset(kind: type[Any], path: str, settings: dict[str, Any],
 _shards: dict[str, Any] = {}
 
 
+def _no_dataset(name: str, names: list) -> str:
+    if not names:
+        return (f"there is no dataset {name!r}, nor any other: give the trainer "
+                f"datasets={{{name!r}: ...}}, or raytrain-run a key datasets.{name}")
+    return f"there is no dataset {name!r}; the datasets are {', '.join(names)}"
+
+
 def get_dataset_shard(name: str = "train", equal: bool = True) -> DataIterator:
     """This worker's shard of the dataset `name` of the trainer or of the configuration.
     COLLECTIVE at the first use of its rows. equal=False: shards may differ by a row, so
     that none is left out; for an evaluation.
 
-    A dataset that is not there is reported at the first use of its rows.
+    Raises KeyError if the trainer has no dataset of this name.
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a dataset is a string, not {type(name).__name__}")
+    names = _session.facts().get("datasets", ())
+    if name not in names:
+        raise NoSuchDataset(_no_dataset(name, names))
     if (name, equal) not in _shards:
         _shards[name, equal] = DataIterator({"name": name}, equal)
     return _shards[name, equal]

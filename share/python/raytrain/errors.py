@@ -72,6 +72,44 @@ class TrainingFailedError(RaytrainError):
         self.result = result
 
 
+class WorkerGroupError(TrainingFailedError):
+    """Workers have failed. worker_failures: {rank: exception}, first of the worker that failed
+    first; its rank is -1 if it is not known, as when a node is lost. An exception of the
+    training function is the original one, or, if that cannot be pickled, a WorkerError with
+    its type's name and its traceback; a worker that was killed is a WorkerError."""
+
+    def __init__(self, error_message: str, worker_failures: dict, result=None):
+        super().__init__(error_message, result)
+        self.worker_failures = worker_failures
+
+    def __reduce__(self):
+        return type(self), (str(self), self.worker_failures)
+
+
+class ControllerError(TrainingFailedError):
+    """Not the workers have failed, but what runs them: raytrain-run, or a method of a
+    UserCallback. controller_failure: the exception."""
+
+    def __init__(self, controller_failure: BaseException, result=None):
+        super().__init__(str(controller_failure) or repr(controller_failure), result)
+        self.controller_failure = controller_failure
+
+    def __reduce__(self):
+        return type(self), (self.controller_failure,)
+
+
+class ShippingError(RaytrainError):
+    """A function, or its configuration, cannot be sent to the workers."""
+
+    code = "EINVAL"
+
+
+class NoSuchDataset(NotFound, KeyError):
+    """get_dataset_shard() was asked for a dataset that the trainer does not have."""
+
+    __str__ = Exception.__str__
+
+
 class WorkerError(Exception):
     """Why a run failed: what happened to the worker that failed first.
 
@@ -88,6 +126,7 @@ class WorkerError(Exception):
         self.signal = record.get("signal") or 0
         self.exit_status = record.get("exit_status") or 0
         self.log = record.get("log") or ""
+        self.attempt = record.get("attempt")
         self.traceback = traceback
         super().__init__(self.message)
 

@@ -38,19 +38,29 @@ static int state_reply(raytrain_context *ctx, struct reply *reply, struct error 
     return rc == 0 ? 0 : error_set(err, RAYTRAIN_ENOMEM, "no memory for a reply");
 }
 
+static json_t *datasets_json(const raytrain_context *ctx)
+{
+    const struct train_config *cfg = ctx->env.config;
+    json_t *names = json_array();
+
+    for (size_t i = 0; i < cfg->n_datasets; i++)
+        json_array_append_new(names, json_text(cfg->datasets[i].name));
+    return names;
+}
+
 json_t *session_facts(const raytrain_context *ctx)
 {
     const struct world *w = ctx->env.world;
 
-    return json_pack("{sisi si si si si si ss ss ss si sb sb so sO}", "rank", w->rank,
-                     "world_size", w->size, "local_rank", w->local_rank,
-                     "local_world_size", w->local_size, "node_rank", w->node_rank,
-                     "nodes", w->n_nodes, "gpus",
-                     ctx->env.config->scaling_config.gpus_per_worker, "host", w->host,
-                     "run_name", ctx->env.config->run_config.name, "run_dir",
-                     ctx->env.run_dir, "attempt", ctx->env.attempt, "has_checkpoint",
-                     ctx->restored != NULL, "predicts", ctx->predictor != NULL, "args",
-                     args_json(ctx), "config", ctx->env.config->train_loop_config);
+    return json_pack(
+        "{sisi si si si si si ss ss ss si sb sb so so sO}", "rank", w->rank,
+        "world_size", w->size, "local_rank", w->local_rank, "local_world_size",
+        w->local_size, "node_rank", w->node_rank, "nodes", w->n_nodes, "gpus",
+        ctx->env.config->scaling_config.gpus_per_worker, "host", w->host, "run_name",
+        ctx->env.config->run_config.name, "run_dir", ctx->env.run_dir, "attempt",
+        ctx->env.attempt, "has_checkpoint", ctx->restored != NULL, "predicts",
+        ctx->predictor != NULL, "args", args_json(ctx), "datasets", datasets_json(ctx),
+        "config", ctx->env.config->train_loop_config);
 }
 
 static int hello(struct companion *c, const struct request *q, struct reply *reply,

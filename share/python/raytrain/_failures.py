@@ -1,0 +1,83 @@
+"""The exceptions of workers, as objects: a worker leaves the one that has ended its function in
+the directory of its attempt, and the caller of fit() gets it back."""
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import sys
+
+from . import _records
+
+MAGIC = b"raytrain exception 1\n"
+BYTES_MAX = 16 << 20
+_NAME = re.compile(r"rank-(\d+)\.exception")
+
+
+def _place(run_dir: str, attempt: int) -> str:
+    return os.path.join(run_dir, "logs", f"attempt-{attempt}")
+
+
+def _dump(error: BaseException) -> bytes:
+    """A class of a notebook or of the script is the same one in the process it came from,
+    if cloudpickle has brought it here."""
+    return (sys.modules.get("cloudpickle") or pickle).dumps(error)
+
+
+def keep(error: BaseException, run_dir: str, attempt: int, rank: int) -> None:
+    """Leave it for load(), if it can be pickled. The file is written at once: a worker may
+    be killed meanwhile, since another one has failed, and leaves no temporary file."""
+    path = os.path.join(_place(run_dir, attempt), f"rank-{rank:05d}.exception")
+    try:
+        data = MAGIC + _dump(error)
+        if len(data) > BYTES_MAX:
+            return
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+    except Exception:  # it is not to hide the exception itself
+        pass
+
+
+class _Unpickler(pickle.Unpickler):
+    """What a worker has imported as a module in place of the script is the script's."""
+
+    def find_class(self, module: str, name: str) -> object:
+        return super().find_class("__main__" if module == "__raytrain_main__" else module,
+                                  name)
+
+
+def _read(path: str) -> BaseException | None:
+    """Loading it runs code of its owner: this user."""
+    try:
+        with open(_records.open_fd(path, _records.OF_ATTEMPT), "rb") as file:
+            if (_records.foreign(path, os.fstat(file.fileno()))
+                    or file.read(len(MAGIC)) != MAGIC):
+                return None
+            error = _Unpickler(file).load()
+    except Exception:  # a module that is not here, or a class that needs other arguments
+        return None
+    return error if isinstance(error, BaseException) else None
+
+
+def load(run_dir: str, attempt: int) -> dict:
+    """{rank: exception} of the workers that have left one."""
+    place, found = _place(run_dir, attempt), {}
+    try:
+        names = sorted(os.listdir(place))
+    except OSError:
+        return {}
+    for name in names:
+        match = _NAME.fullmatch(name)
+        error = _read(os.path.join(place, name)) if match else None
+        if match and error is not None:
+            found[int(match.group(1))] = error
+    return found
+
+
+def of_attempt(first: object, run_dir: str, attempt: int | None) -> dict:
+    """{rank: exception} of an attempt that has failed. first: the WorkerError of the worker
+    that failed first, which stands for an exception that could not be pickled."""
+    found = load(run_dir, attempt) if attempt is not None else {}
+    found.setdefault(first.rank, first)
+    return {first.rank: found.pop(first.rank), **found}
