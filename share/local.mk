@@ -229,6 +229,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_memory.py \
 	share/python/raytrain/_metrics.py \
 	share/python/raytrain/_offer.py \
+	share/python/raytrain/_preemption.py \
 	share/python/raytrain/_predict.py \
 	share/python/raytrain/_protocols.py share/python/raytrain/_read_config.py \
 	share/python/raytrain/_records.py \

@@ -354,4 +354,88 @@ test_expect_success FAULTS 'a script that ends well has done so, however slow it
 	$run --name meanwhile -n 1 -- "$PYTHON" short.py 2>err2 3>slow &&
 	wait $pid && json_is runs/late/logs/attempt-0/attempt.json .outcome finished
 '
+# Waits for a preemption, whose deadline is at most so many seconds away.
+script preempted.py <<\END_OF_PYTHON
+import os, sys, time
+import raytrain as train
+
+rank, host = train.get_context().get_world_rank(), os.uname().nodename
+info = train.get_preemption_info()
+open(f"ready-{rank}", "w").close()
+while info is None or info.deadline_ms is None:
+	time.sleep(0.01)
+	info = train.get_preemption_info()
+left = info.deadline_ms / 1000 - time.time()
+assert 0 < left <= float(sys.argv[1]), left
+assert info.preempted_ranks == [0, 1] and info.preempted_node_ids == [host], info
+assert info.preempted_node_to_ranks == {host: [0, 1]}
+for step in range(3):
+	train.report({"step": step}, checkpoint=train.Checkpoint.from_dict({"step": step}))
+	assert train.get_preemption_info() == info
+END_OF_PYTHON
+# begin NAME ARG... -- SCRIPT...: start a run of two workers, and wait until both are ready.
+begin () {
+	rm -f ready-* && name=$1 && shift &&
+	{ $run --name $name -n 2 "$@" 2>err & } && pid=$! &&
+	eventually test -e ready-0 && eventually test -e ready-1
+}
+test_expect_success 'a preemption is known to all workers, and training that returns has finished' '
+	begin notice --grace 600 -- "$PYTHON" preempted.py 601 && kill -TERM $pid && wait $pid &&
+	json_is runs/notice/logs/attempt-0/attempt.json .outcome finished &&
+	jq -e ".step == 2" runs/notice/result.json
+'
+test_expect_success 'the end of the job is the deadline' '
+	mkdir -p bin && printf "#!/bin/sh\necho 7 7 N/A %s %s N/A RUNNING 1 1\n" \
+		"$(($(date +%s) - 100000))" "$(($(date +%s) + 10000))" >bin/squeue &&
+	chmod +x bin/squeue && (
+		PATH=$PWD/bin:$PATH SLURM_JOB_ID=7 && export PATH SLURM_JOB_ID &&
+		begin ends -- "$PYTHON" preempted.py 10001 && kill -TERM $pid && wait $pid
+	)
+'
+test_expect_success 'a stop that a user asks for is no preemption, and ends training at a report' '
+	script asked.py <<-\PY &&
+	import raytrain as train
+	open(f"ready-{train.get_context().get_world_rank()}", "w").close()
+	while True:
+	    assert train.get_preemption_info() is None
+	    train.report({"x": 1}, checkpoint=train.Checkpoint.from_dict({"x": 1}))
+	PY
+	begin asked -- "$PYTHON" asked.py && kill -INT $pid && expect_status 75 wait $pid
+'
+test_expect_success 'SIGTERM to a worker names its rank, until the next attempt' '
+	script taken.py <<-\PY &&
+	import os, time
+	import raytrain as train
+	context = train.get_context()
+	rank = context.get_world_rank()
+	if context.get_attempt() == 1:
+	    assert train.get_checkpoint().to_dict()["x"] == 1
+	    assert train.get_preemption_info() is None
+	    raise SystemExit
+	with open(f"companion-{rank}", "w") as out:
+	    out.write(str(os.getppid()))
+	open(f"ready-{rank}", "w").close()
+	while True:
+	    info = train.get_preemption_info()
+	    if info is not None:
+	        break
+	    time.sleep(0.01)
+	assert (info.preempted_ranks, info.deadline_ms) == ([1], None), info
+	train.report({"x": 1}, checkpoint=train.Checkpoint.from_dict({"x": 1}))
+	open(f"saved-{rank}", "w").close()
+	while train.get_preemption_info() == info:
+	    time.sleep(0.01)
+	PY
+	begin taken -- "$PYTHON" taken.py && kill -TERM $(cat companion-1) &&
+	eventually test -e saved-1 && eventually test -e saved-0 &&
+	eventually test -f runs/taken/checkpoint_000001.h5 && kill -KILL $(cat companion-1) && wait $pid &&
+	json_is runs/taken/logs/attempt-0/attempt.json .outcome stopped .cause preempted
+'
+test_expect_success 'outside raytrain-run there is no preemption' '
+	PYTHONPATH=$stage/share/raytrain/python "$PYTHON" -c "
+import raytrain
+assert raytrain.get_preemption_info() is None
+info = raytrain.PreemptionInfo(None, {\"b\": [3, 2], \"a\": [0, 2]})
+assert info.preempted_node_ids == [\"a\", \"b\"] and info.preempted_ranks == [0, 2, 3]"
+'
 test_done

@@ -36,6 +36,7 @@ _NAMES = {
     "DataParallelTrainer": "trainer",
     "FailureConfig": "_config",
     "Predictor": "predictor",
+    "PreemptionInfo": "_preemption",
     "RaytrainError": "errors",
     "Result": "result",
     "RunConfig": "_config",
@@ -52,6 +53,7 @@ _NAMES = {
     "get_checkpoint": "_context",
     "get_context": "_context",
     "get_dataset_shard": "data",
+    "get_preemption_info": "_preemption",
     "report": "_context",
     "set_total": "_context",
     "should_checkpoint": "_context",
@@ -81,6 +83,10 @@ if TYPE_CHECKING:  # what __getattr__() gives
         set_total as set_total,
         should_checkpoint as should_checkpoint,
         should_stop as should_stop,
+    )
+    from ._preemption import (
+        PreemptionInfo as PreemptionInfo,
+        get_preemption_info as get_preemption_info,
     )
     from .batch_predictor import BatchPredictor as BatchPredictor
     from .callback import (

@@ -325,7 +325,7 @@ class LoneSession:
     def call(self, op: str, args: Mapping[str, Any] = {}, data: Buffer = b"",
              fds: Sequence[int] = (), asks: Asks | None = None) -> Reply:
         """What one worker can do alone; the rest is the helper's (reading files)."""
-        if op in ("barrier", "checkpoint_wait", "total"):
+        if op in ("barrier", "checkpoint_wait", "preemption", "total"):
             return {}, b"", []
         if op == "broadcast":
             return {}, bytes(data), []

@@ -4,6 +4,7 @@ libcommon_a_SOURCES += \
 	src/common/protocol/log_dir.h \
 	src/common/protocol/failure.c src/common/protocol/failure.h \
 	src/common/protocol/output_wire.c src/common/protocol/output_wire.h \
+	src/common/protocol/preemption_notice.c src/common/protocol/preemption_notice.h \
 	src/common/protocol/rank_status.c src/common/protocol/rank_status.h \
 	src/common/protocol/service_hello.c \
 	src/common/protocol/service_wire.c src/common/protocol/service_wire.h \

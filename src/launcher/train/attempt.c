@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "protocol/events.h"
+#include "protocol/preemption_notice.h"
 #include "run/attempt_config.h"
 #include "train/attempt_record.h"
 #include "util/clock.h"
@@ -98,8 +99,41 @@ static int stop_send(struct attempt *a, struct error *err)
     return worker_group_stop(a->group, err);
 }
 
+/* Is the allocation, or the machine, about to be taken away? A user at a terminal sends
+ * SIGINT, or SIGHUP by closing it. */
+static bool is_preemption(const struct attempt *a, const struct failure *why)
+{
+    int sig = a->run->stop.signal;
+
+    if (why->cause == CAUSE_SIGNAL)
+        return sig != SIGINT && sig != SIGHUP;
+    return why->cause == CAUSE_TIME_LIMIT;
+}
+
+/* For training that asks how long it has. The time of grace begins now; the end of the
+ * job follows (watch/stop_limits.c). */
+static void notice_write(const struct attempt *a)
+{
+    const struct placement *plan = &a->run->plan;
+    int grace_s = a->run->cfg->run_config.grace_s, first = 0;
+    json_t *nodes = json_array();
+    struct error why;
+
+    for (size_t i = 0; i < plan->n_nodes; i++) {
+        preemption_notice_add(nodes, plan->nodes[i].name, first, plan->nodes[i].tasks);
+        first += plan->nodes[i].tasks;
+    }
+    if (preemption_notice_write(a->log_dir, nodes,
+                                grace_s > 0 ? clock_unix_double() + grace_s : 0,
+                                &why) < 0)
+        callback_note(a->run->callbacks,
+                      "the workers get no notice of the preemption: %s", why.text);
+}
+
 static int workers_stop(struct attempt *a, const struct failure *why, struct error *err)
 {
+    if (!a->view.stopping && is_preemption(a, why))
+        notice_write(a);
     if (!a->view.stopping && !a->ended)
         a->failure = *why;
     a->view.stopping = true;

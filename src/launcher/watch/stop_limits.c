@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "protocol/preemption_notice.h"
+
 /* ---- The end of the allocation ---- */
 
 #define FRESH_S    10.0 /* older answers are not acted on: the end may have moved */
@@ -200,8 +202,11 @@ static enum watch_verdict end_tick(struct time_watch *w, const struct watch_view
     w->requests = view->requests;
     if (w->query || w->limits_query || w->end == 0)
         return WATCH_GOES_ON;
-    if (w->last == 0)
+    if (w->last == 0) {
         w->last = left / 2 < LAST_S ? left / 2 : LAST_S;
+        preemption_notice_write_end(view->log_dir, view->unix_now + left - w->last,
+                                    NULL);
+    }
     if (left > w->last || !is_fresh(w, view))
         return WATCH_GOES_ON;
     finding->cause = CAUSE_TIME_LIMIT;

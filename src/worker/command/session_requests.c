@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 
 #include "rank/event.h"
+#include "session/preemption.h"
 #include "session/setting_notes.h"
 #include "util/quote.h"
 #include "util/report_number.h"
@@ -236,6 +237,23 @@ static int broadcast(struct companion *c, const struct request *q, struct reply 
     return n > 0 ? call_result(c, raytrain_broadcast(ctx, reply->data, n, 0), err) : 0;
 }
 
+/* The client keeps the last answer. */
+static int preemption(struct companion *c, const struct request *q, struct reply *reply,
+                      struct error *err)
+{
+    const char *text;
+    bool changed;
+    json_t *info;
+
+    (void)q;
+    if (call_result(c, session_preemption(c->ctx, &text, &changed), err) < 0)
+        return -1;
+    if (!changed)
+        return 0;
+    info = json_loads(text, 0, NULL);
+    return reply_set(reply, "info", info, err);
+}
+
 static int checkpoint_wait(struct companion *c, const struct request *q,
                            struct reply *reply, struct error *err)
 {
@@ -340,6 +358,7 @@ static const struct request_row rows[] = {
     {"report", report},
     {"barrier", barrier},
     {"broadcast", broadcast},
+    {"preemption", preemption},
     {"checkpoint_wait", checkpoint_wait},
     {"total", total},
     {"artifacts", artifacts},

@@ -17,7 +17,7 @@
 #include "run/run_dir.h"
 #include "util/fs.h"
 
-static volatile sig_atomic_t requested;
+static volatile sig_atomic_t requested, terminated;
 static int descriptor = -1;
 static struct rank_status_place *place; /* NULL: not known yet */
 
@@ -70,6 +70,7 @@ static void sigterm_note(int signo)
     int saved = errno;
 
     (void)signo;
+    terminated = 1;
     request_note();
     request_record(RANK_STATUS_SIGTERM, "SIGTERM");
     errno = saved;
@@ -99,6 +100,11 @@ int stop_install_sigterm(struct error *err)
 bool stop_requested(void)
 {
     return requested != 0;
+}
+
+bool stop_terminated(void)
+{
+    return terminated != 0;
 }
 
 int stop_descriptor(void)

@@ -28,6 +28,8 @@ void stop_set_place(struct rank_status_place *place);
 /* SIGTERM; the place must be set. */
 int stop_install_sigterm(struct error *err);
 bool stop_requested(void);
+/* By SIGTERM: what manages the node is about to take it away. */
+bool stop_terminated(void);
 /* Readable from a request on, until it is cleared: for a thread that sleeps. -1: none,
  * before stop_install(). */
 int stop_descriptor(void);

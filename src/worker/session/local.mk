@@ -18,6 +18,7 @@ libworker_a_SOURCES += \
 	src/worker/session/metric_calls.c \
 	src/worker/session/mpi_calls.c \
 	src/worker/session/open_calls.c \
+	src/worker/session/preemption.c src/worker/session/preemption.h \
 	src/worker/session/predict_calls.c src/worker/session/serve_calls.c \
 	src/worker/session/preprocessing.c src/worker/session/preprocessing.h \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \

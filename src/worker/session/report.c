@@ -23,6 +23,7 @@
 #include "rank/stop.h"
 #include "run/journal.h"
 #include "run/run_dir.h"
+#include "session/preemption.h"
 #include "session/report_block.h"
 #include "session/report_line.h"
 #include "session/setting_notes.h"
@@ -620,14 +621,17 @@ int raytrain_report_rank0(raytrain_context *ctx, const raytrain_metric metrics[]
 }
 
 /* Training that never asks is ended by its report: at a checkpoint, or at once if the
- * run has reached what it was to reach. */
+ * run has reached what it was to reach. One that asks about preemptions goes on until it
+ * returns, or its workers are killed. */
 static int leave_decide(raytrain_context *ctx, const struct combined *c,
                         struct loose_report *r)
 {
     bool saved = c->block[LANE_CHECKPOINT].max > 0;
 
-    r->leave = ctx->should_stop && c->block[LANE_ASKS_STOP].max == 0 &&
-               (saved || ctx->stop_reason == STOP_CRITERIA);
+    ctx->stop_asked = c->block[LANE_ASKS_STOP].max > 0;
+    r->leave =
+        ctx->should_stop && !ctx->stop_asked &&
+        (ctx->stop_reason == STOP_CRITERIA || (saved && !preemption_goes_on(ctx)));
     return r->leave ? saving_drain(ctx->saving, &ctx->error) : 0;
 }
 

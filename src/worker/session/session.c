@@ -9,6 +9,7 @@
 #include "run/checkpoint_manager.h"
 #include "run/journal.h"
 #include "run/run_dir.h"
+#include "session/preemption.h"
 #include "session/preprocessing.h"
 #include "util/clock.h"
 
@@ -326,7 +327,8 @@ int session_finish(raytrain_context *ctx, struct error *err)
     if (comm_agree(ctx->comm, rc, err) < 0)
         return -1;
     tiers_forget(ctx->tiers, ctx->comm);
-    if (ctx->should_stop && ctx->stop_reason == STOP_ASKED)
+    if (ctx->should_stop && ctx->stop_reason == STOP_ASKED &&
+        (ctx->stop_asked || !preemption_goes_on(ctx)))
         return error_set(err, RAYTRAIN_ESTOPPED,
                          "stopped on request after iteration %lld",
                          (long long)ctx->iteration);
@@ -387,6 +389,7 @@ void session_destroy(raytrain_context *ctx, bool clean)
     json_decref(ctx->typed);
     json_writer_clear(&ctx->line);
     free(ctx->artifacts);
+    session_preemption_clear(ctx);
     session_random_clear(&ctx->random);
     if (clean) {
         device_group_destroy(ctx->cards.group);

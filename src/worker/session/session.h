@@ -75,6 +75,17 @@ struct session_schedule {
     double saved; /* time_total_s of the latest checkpoint */
 };
 
+/* What the training function has heard of a preemption (preemption.h). */
+struct session_preemption {
+    bool asked;     /* it asks, on all ranks */
+    bool otherwise; /* its last call: a stop is asked for, but not for a preemption */
+    double looked;  /* rank 0: when it looked for the notice; clock_now() */
+    json_t *notice; /* rank 0's; NULL: none */
+    int64_t number; /* of changes of that */
+    int64_t counts[3]; /* by which `text` was made */
+    char *text;        /* the answer, the same on every rank; NULL: none */
+};
+
 /* The cards on which the user's collectives are (card_group.c). */
 struct session_cards {
     struct device_group *group;
@@ -101,6 +112,8 @@ struct raytrain_context {
     double next_sign;     /* of progress (signs.h): when, by clock_now() */
     enum stop_reason stop_reason;
     bool should_stop;
+    bool stop_asked; /* what trains on some rank asks raytrain_should_stop() */
+    struct session_preemption preemption;
     struct session_schedule schedule;
     bool criteria_checked;
     bool nan_noted;        /* the last report had a NaN, which was noted */
@@ -144,7 +157,7 @@ int session_create_alone(const struct session_env *env, raytrain_context **out,
                          struct error *err);
 /* COLLECTIVE. The training function has returned 0 on this rank, and must have on all
  * others. Waits for the last save. RAYTRAIN_ESTOPPED if it returned because it was
- * asked to stop. */
+ * asked to stop; one that asks about preemptions alone has finished then, too. */
 int session_finish(raytrain_context *ctx, struct error *err);
 /* This rank has failed, but others may be fine: give a save in progress a few seconds,
  * so that its checkpoint is not lost. False: it is still in progress. NULL is fine. */
