@@ -225,6 +225,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_helper.py \
 	share/python/raytrain/_events.py \
 	share/python/raytrain/_launch.py \
+	share/python/raytrain/_lightgbm_callback.py \
 	share/python/raytrain/_mapping.py \
 	share/python/raytrain/_memory.py \
 	share/python/raytrain/_metrics.py \
@@ -241,9 +242,12 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_slots.py \
 	share/python/raytrain/_stored.py \
 	share/python/raytrain/_tree.py \
+	share/python/raytrain/_tree_reports.py \
+	share/python/raytrain/_tree_workers.py \
 	share/python/raytrain/_wire.py \
 	share/python/raytrain/_warnings.py \
 	share/python/raytrain/_worker.py \
+	share/python/raytrain/_xgboost_callback.py \
 	share/python/raytrain/_serve_client.py \
 	share/python/raytrain/batch_predictor.py \
 	share/python/raytrain/serve.py \
@@ -307,4 +311,5 @@ dist_pythontransformers_DATA = \
 	share/python/raytrain/huggingface/transformers/_classes.py
 pythonexamplesdir = $(examplesdir)/python
 dist_pythonexamples_DATA = share/examples/python/fashion_mnist_torch.py \
-	share/examples/python/fit_lightning.py share/examples/python/fit_transformers.py
+	share/examples/python/fit_lightning.py share/examples/python/fit_transformers.py \
+	share/examples/python/fit_xgboost.py

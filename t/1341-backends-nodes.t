@@ -24,6 +24,22 @@ for framework in tensorflow jax horovod; do
 		met $framework 3
 	'
 done
+"$PYTHON" -c "import numpy, xgboost" 2>/dev/null && test_set_prereq XGBOOST
+test_expect_success XGBOOST 'a function of XGBoostTrainer on two nodes trains with all ranks' '
+	cat >trees.py <<-\PY &&
+	import numpy, raytrain, xgboost
+	from raytrain.xgboost import XGBoostTrainer
+
+	def train():
+	    rank = raytrain.get_context().get_world_rank()
+	    seen = xgboost.collective.allreduce(numpy.array([1.0 + rank]),
+	                                        xgboost.collective.Op.SUM)
+	    assert seen[0] == 6 and xgboost.collective.get_rank() == rank, seen
+
+	XGBoostTrainer(train).fit()
+	PY
+	$run --name trees -n 3 --backend xgboost -- "$PYTHON" trees.py 2>err
+'
 test_expect_success TORCH 'ranks of torch.distributed on two nodes meet' '
 	$run --name torch -n 2 --backend torch -- $meet torch 2>err && met torch 2
 '

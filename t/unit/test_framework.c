@@ -179,6 +179,36 @@ static void jax_takes_all_gpus_that_its_rank_sees(void **state)
     clean_environment();
 }
 
+static void xgboost_gets_the_address_of_the_tracker_and_its_number(void **state)
+{
+    static const char *const expect[] = {"DMLC_TRACKER_URI=10.0.0.1",
+                                         "DMLC_NUM_WORKER=3", "DMLC_TASK_ID=00000002",
+                                         NULL};
+    char **variables = NULL;
+
+    (void)state;
+    assert_int_equal(xgboost_variables(seats, 3, 2, &variables, &err), 0);
+    expect_variables(variables, expect);
+    argv_free(variables);
+}
+
+static void lightgbm_gets_all_addresses_and_its_port(void **state)
+{
+    static const char *const expect[] = {
+        "RAYTRAIN_LIGHTGBM_MACHINES=10.0.0.1:4001,10.0.0.1:4002",
+        "RAYTRAIN_LIGHTGBM_PORT=4002", NULL};
+    char **variables = NULL;
+
+    (void)state;
+    assert_int_equal(lightgbm_variables(seats, 2, 1, &variables, &err), 0);
+    expect_variables(variables, expect);
+    argv_free(variables);
+    variables = NULL;
+    assert_int_equal(lightgbm_variables(seats, 3, 1, &variables, &err), -1);
+    assert_non_null(strstr(err.text, "the node of rank 2 has the address fd00::2"));
+    argv_free(variables);
+}
+
 /* Ranks 0 and 2 are the cross group of local rank 0; rank 1 is alone in that of local
  * rank 1, the first of it, and so in the local group of rank 0. */
 static void horovod_numbers_processes_within_and_across_nodes(void **state)
@@ -437,6 +467,8 @@ int main(void)
         cmocka_unit_test(tensorflow_gets_all_addresses_and_its_index),
         cmocka_unit_test(jax_gets_the_coordinator_and_its_number),
         cmocka_unit_test(jax_takes_all_gpus_that_its_rank_sees),
+        cmocka_unit_test(xgboost_gets_the_address_of_the_tracker_and_its_number),
+        cmocka_unit_test(lightgbm_gets_all_addresses_and_its_port),
         cmocka_unit_test(horovod_numbers_processes_within_and_across_nodes),
         cmocka_unit_test(gpus_of_a_node_are_in_the_order_of_local_ranks),
         cmocka_unit_test(variables_are_set_and_removed_one_by_one),

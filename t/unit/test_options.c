@@ -487,10 +487,6 @@ static void missing_features_are_refused(void **state)
         const char *words[6];
         const char *holds;
     } rows[] = {
-        {{"--backend", "xgboost", "./prog"},
-         "\"xgboost\" is a trainer, not a backend: --trainer xgboost "
-         "(available: mpi, none, torch, tensorflow, jax, horovod, command)"},
-        {{"--backend", "lightgbm", "./prog"}, "--trainer lightgbm"},
         {{"--set", "run_config.checkpoint_config.checkpoint_at_end=true", "./prog"},
          "checkpoint_at_end: "},
     };
@@ -516,6 +512,7 @@ static void backends_of_frameworks_are_for_commands(void **state)
 {
     static const char *const names[] = {"torch", "tensorflow", "jax", "horovod",
                                         "command"};
+    static const char *const trees[] = {"xgboost", "lightgbm"};
 
     (void)state;
     make_file("prog", "#!/bin/sh\n", 10, 0700);
@@ -523,6 +520,13 @@ static void backends_of_frameworks_are_for_commands(void **state)
         expect_success(PARSE("--backend", names[i], "./prog"));
         expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
                        "is for a command: raytrain-run [OPTIONS] -- COMMAND");
+    }
+    for (size_t i = 0; i < N(trees); i++) {
+        expect_success(PARSE("--backend", trees[i], "--", "python3", "train.py"));
+        expect_success(train_config_validate(&cfg, &err));
+        expect_success(PARSE("--backend", trees[i], "./prog"));
+        expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                       "--trainer xgboost or lightgbm trains trees without");
     }
     expect_success(PARSE("./prog"));
     expect_success(train_config_validate(&cfg, &err));

@@ -9,6 +9,7 @@ from . import _config as configs
 from . import _read_config, _records, _worker, data
 from ._arguments import check_preprocessor, check_types
 from ._fit import Fit, start_of
+from .trainer import DataParallelTrainer
 
 TRAIN = "train"
 
@@ -30,8 +31,9 @@ _INSTEAD = {
     "metadata": "the workers run no Python that could save it",
     "dataset_config": "the rows of all datasets are divided among the workers",
     "data_config": "the rows of all datasets are divided among the workers",
-    "train_loop_per_worker": "raytrain.DataParallelTrainer runs a function",
-    "train_loop_config": "raytrain.DataParallelTrainer runs a function",
+    "train_loop_config": "it is for a training function, train_loop_per_worker",
+    "xgboost_config": "it is for a training function, train_loop_per_worker",
+    "lightgbm_config": "it is for a training function, train_loop_per_worker",
 }
 
 
@@ -108,7 +110,9 @@ def _columns(what: str, columns: object) -> list[Any] | None:
 # ---- Trainer ----
 
 class GBDTTrainer:
-    """Trains trees on datasets: the loop is raytrain's own, and no function is needed.
+    """Trains trees on datasets: the loop is raytrain's own, and no function is needed. With a
+    function, train_loop_per_worker, it is a raytrain.DataParallelTrainer, with the arguments
+    of that, whose workers can call train() of the library together.
 
     datasets: {"train": ..., others that are evaluated after each round}: paths, Datasets of
         raytrain.data, {column: array}, or DataFrames of pandas.
@@ -129,7 +133,16 @@ class GBDTTrainer:
     """
 
     _trainer = ""  # the key `trainer` of raytrain.cfg
+    _of_function: type[DataParallelTrainer] = DataParallelTrainer  # made if there is a function
     train_loop_config = None
+
+    def __new__(cls, train_loop_per_worker: Any = None, **settings: Any) -> Any:
+        if train_loop_per_worker is None:
+            return super().__new__(cls)
+        for name in _OWN & set(settings):
+            raise TypeError(f"{cls.__name__} has a training function, and {name!r} is for a "
+                            "training without one: give it to train() of the library")
+        return cls._of_function(train_loop_per_worker, **settings)
 
     def __init__(self, *, datasets: dict[str, Any], label_column: str | None = None,
                  params: dict[str, Any] | None = None, num_boost_round: int = 10,
@@ -193,17 +206,21 @@ class GBDTTrainer:
     @classmethod
     def can_restore(cls, path: str, storage_filesystem: object = None) -> bool:
         """Is there a run of this trainer in this directory?"""
+        if cls._of_function.can_restore(path):
+            return True
         try:
             return _run_cfg(path)[0].get("trainer") == cls._trainer
         except FileNotFoundError:
             return False
 
     @classmethod
-    def restore(cls, path: str, *, run_config: configs.RunConfig | None = None,
+    def restore(cls, path: str, train_loop_per_worker: Any = None, *,
+                run_config: configs.RunConfig | None = None,
                 **changes: object) -> GBDTTrainer:
         """A trainer whose fit() continues the run in the directory `path`, also one that
         raytrain-run has started, from its latest checkpoint. changes: arguments of the
-        trainer; what is not given is as it was.
+        trainer; what is not given is as it was. A run with a training function is
+        continued as by DataParallelTrainer.restore().
 
         Raises FileNotFoundError if there is no such run, and PermissionError if another
         user may have written its configuration, which names files and commands.
@@ -211,6 +228,9 @@ class GBDTTrainer:
         import copy
 
         path = os.path.abspath(os.fspath(path))
+        if cls._of_function.can_restore(path):
+            return cls._of_function.restore(path, train_loop_per_worker,
+                                            run_config=run_config, **changes)
         keys, foreign = _run_cfg(path)
         if foreign:
             raise PermissionError(f"{foreign}; to go on from a checkpoint of that run: "
@@ -249,6 +269,11 @@ class GBDTTrainer:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.params!r} {self.scaling_config!r}>"
 
+
+# Arguments that are for a training without a function.
+_OWN = {"label_column", "params", "num_boost_round", "dmatrix_params",
+        "early_stopping_rounds", "early_stopping_metric", "weight_column", "qid_column",
+        "group_column", "base_margin_column", "categorical_features"}
 
 # Attributes, and their keys of raytrain.cfg.
 _KEYS = {"label_column": "label", "weight_column": "weight", "qid_column": "qid",

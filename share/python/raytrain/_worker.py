@@ -3,9 +3,10 @@ its configuration from the file in RAYTRAIN_FIT or, when raytrain-run continues 
 itself, from trainer.pkl in the run directory, and calls it."""
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ContextManager
 
 from . import _failures, _mapping, _session, _shipping
 from ._arguments import call
@@ -36,8 +37,8 @@ def fit(trainer: FunctionTrainer) -> Result:
     _session.metadata = trainer.metadata or {}
     try:
         _mapping.register(trainer.preprocessor)
-        _prepare(trainer._setup, trainer.backend_config)
-        call(trainer.train_loop_per_worker, trainer.train_loop_config)
+        with _prepare(trainer._setup, trainer.backend_config):
+            call(trainer.train_loop_per_worker, trainer.train_loop_config)
     finally:
         _running = False
     return Result._of_worker(trainer.train_loop_config)
@@ -61,12 +62,15 @@ def _come_by() -> Result:
     return result
 
 
-def _prepare(setup: str | None, backend_config: object) -> None:
+def _prepare(setup: str | None, backend_config: object) -> ContextManager[Any]:
+    """What the framework needs before the function; returns what it needs around it."""
+    around = None
     if setup:
         import importlib
 
         module, _, name = setup.partition(":")
-        getattr(importlib.import_module(module), name)(backend_config)
+        around = getattr(importlib.import_module(module), name)(backend_config)
+    return contextlib.nullcontext() if around is None else around
 
 
 # ---- A worker of fit() ----
@@ -131,9 +135,9 @@ def main() -> int:
         _session.uses_gpu = _session.session().info["gpus"] > 0
         function, config = _load(payload)
         _mapping.register(payload["settings"].get("preprocessor"))
-        _prepare(payload["setup"], payload["backend_config"])
         _running = True
-        call(function, _reconfigured(config, payload["recorded"]))
+        with _prepare(payload["setup"], payload["backend_config"]):
+            call(function, _reconfigured(config, payload["recorded"]))
     except Exception as error:
         error = error.with_traceback(_own_frames_left_out(error))
         info = _session.session().info

@@ -8,15 +8,68 @@
     model = LightGBMTrainer.get_model(result.checkpoint)
 
 The workers need LightGBM's library, and no Python; get_model() and LightGBMPredictor its Python
-module.
+module. With a training function they need the module, too::
+
+    def train_func(config):
+        rows = raytrain.get_dataset_shard("train").materialize()
+        ...
+        lightgbm.train({"tree_learner": "data_parallel", "pre_partition": True,
+                        **raytrain.lightgbm.get_network_params(), **params},
+                       lightgbm.Dataset(x, y), callbacks=[RayTrainReportCallback()])
+
+    result = LightGBMTrainer(train_func, datasets={"train": read_csv("train.csv")},
+                             scaling_config=ScalingConfig(num_workers=4)).fit()
+    model = RayTrainReportCallback.get_model(result.checkpoint)
 """
 from __future__ import annotations
 
-from typing import Any
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
 
 from . import _gbdt, _gbdt_model
+from ._config import _Config
+from ._tree_workers import LightGBMFunctionTrainer
 
-__all__ = ["LightGBMTrainer", "LightGBMPredictor", "get_importance", "get_model"]
+__all__ = ["LightGBMConfig", "LightGBMPredictor", "LightGBMTrainer",
+           "RayTrainReportCallback", "get_importance", "get_model", "get_network_params"]
+
+
+if TYPE_CHECKING:  # what __getattr__() gives
+    from ._lightgbm_callback import RayTrainReportCallback as RayTrainReportCallback
+else:
+
+    def __getattr__(name: str) -> object:
+        """The callback needs LightGBM's module, which is imported with its first use."""
+        if name != "RayTrainReportCallback":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ._lightgbm_callback import RayTrainReportCallback
+
+        globals()[name] = RayTrainReportCallback
+        return RayTrainReportCallback
+
+
+class LightGBMConfig(_Config):
+    """There is nothing to set: raytrain works out addresses and ports by itself."""
+
+
+def get_network_params() -> dict[str, Any]:
+    """The parameters by which LightGBM connects the workers of a LightGBMTrainer with a
+    training function: num_machines, local_listen_port and machines.
+
+    Returns:
+        A dict for the parameters of lightgbm.train(); an empty one, with a warning, in a
+        process that is not a worker of such a trainer.
+    """
+    machines = os.environ.get("RAYTRAIN_LIGHTGBM_MACHINES")
+    if not machines:
+        warnings.warn("get_network_params(): this process is not a worker of a LightGBMTrainer "
+                      "or of raytrain-run --backend lightgbm, so LightGBM trains in it alone",
+                      stacklevel=2)
+        return {}
+    return {"num_machines": machines.count(",") + 1,
+            "local_listen_port": int(os.environ["RAYTRAIN_LIGHTGBM_PORT"]),
+            "machines": machines}
 
 
 def get_model(checkpoint: object):
@@ -40,6 +93,7 @@ def get_importance(checkpoint: object, kind: str = "gain") -> dict[str, Any]:
 class LightGBMTrainer(_gbdt.GBDTTrainer):
     __doc__ = _gbdt.GBDTTrainer.__doc__
     _trainer = "lightgbm"
+    _of_function = LightGBMFunctionTrainer
 
     get_model = staticmethod(get_model)
     get_importance = staticmethod(get_importance)

@@ -8,16 +8,55 @@
     model = XGBoostTrainer.get_model(result.checkpoint)
 
 The workers need XGBoost's library, and no Python; get_model() and XGBoostPredictor its Python
-module.
+module. With a training function they need the module, too::
+
+    def train_func(config):
+        rows = raytrain.get_dataset_shard("train").materialize()
+        ...
+        xgboost.train(params, xgboost.DMatrix(x, y), callbacks=[RayTrainReportCallback()])
+
+    result = XGBoostTrainer(train_func, datasets={"train": read_csv("train.csv")},
+                            scaling_config=ScalingConfig(num_workers=4)).fit()
+    model = RayTrainReportCallback.get_model(result.checkpoint)
 """
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _gbdt, _gbdt_model
+from ._config import _Config
+from ._tree_workers import XGBoostFunctionTrainer
 
-__all__ = ["XGBoostTrainer", "XGBoostPredictor", "get_importance", "get_model"]
+__all__ = ["RayTrainReportCallback", "XGBoostConfig", "XGBoostPredictor", "XGBoostTrainer",
+           "get_importance", "get_model"]
+
+
+if TYPE_CHECKING:  # what __getattr__() gives
+    from ._xgboost_callback import RayTrainReportCallback as RayTrainReportCallback
+else:
+
+    def __getattr__(name: str) -> object:
+        """The callback needs XGBoost's module, which is imported with its first use."""
+        if name != "RayTrainReportCallback":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ._xgboost_callback import RayTrainReportCallback
+
+        globals()[name] = RayTrainReportCallback
+        return RayTrainReportCallback
+
+
+class XGBoostConfig(_Config):
+    """How the workers of a training function communicate.
+
+    xgboost_communicator: "rabit", the communicator of XGBoost; there is no other.
+    """
+
+    def __init__(self, xgboost_communicator: str = "rabit") -> None:
+        if xgboost_communicator != "rabit":
+            raise ValueError("XGBoostConfig: xgboost_communicator is "
+                             f"{xgboost_communicator!r}, not 'rabit'")
+        self.xgboost_communicator = xgboost_communicator
 
 
 def _module():
@@ -47,6 +86,7 @@ def get_importance(checkpoint: object, kind: str = "gain") -> dict[str, Any]:
 class XGBoostTrainer(_gbdt.GBDTTrainer):
     __doc__ = _gbdt.GBDTTrainer.__doc__
     _trainer = "xgboost"
+    _of_function = XGBoostFunctionTrainer
 
     get_model = staticmethod(get_model)
     get_importance = staticmethod(get_importance)

@@ -24,7 +24,10 @@
 #ifndef RAYTRAIN_CONFIG_REGISTRY_H
 #define RAYTRAIN_CONFIG_REGISTRY_H
 
-#define BACKENDS(X) X(mpi) X(none) X(torch) X(tensorflow) X(jax) X(horovod) X(command)
+#define BACKENDS(X)                                                                    \
+    X(mpi)                                                                             \
+    X(none)                                                                            \
+    X(torch) X(tensorflow) X(jax) X(horovod) X(xgboost) X(lightgbm) X(command)
 #define BOOSTERS(X) X(xgboost) X(lightgbm)
 
 #define LAUNCHERS(X) X(slurm) X(local)

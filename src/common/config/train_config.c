@@ -21,12 +21,8 @@ static const struct config_choice trainers[] = {
     BOOSTERS(REGISTRY_CHOICE){NULL, NULL},
 };
 
-#define IS_TRAINER "is a trainer, not a backend: --trainer "
-
 static const struct config_choice backends[] = {
-    BACKENDS(REGISTRY_CHOICE){"xgboost", IS_TRAINER "xgboost"},
-    {"lightgbm", IS_TRAINER "lightgbm"},
-    {NULL, NULL},
+    BACKENDS(REGISTRY_CHOICE){NULL, NULL},
 };
 
 static const struct config_choice kinds[] = {
@@ -571,10 +567,15 @@ static const struct {
     const char *backend;
     bool of_command, of_function;
 } uses[] = {
-    {"mpi", true, true},         {"none", false, true}, {"torch", true, false},
-    {"tensorflow", true, false}, {"jax", true, false},  {"horovod", true, false},
-    {"command", true, false},
+    {"mpi", true, true},         {"none", false, true},     {"torch", true, false},
+    {"tensorflow", true, false}, {"jax", true, false},      {"horovod", true, false},
+    {"xgboost", true, false},    {"lightgbm", true, false}, {"command", true, false},
 };
+
+static bool is_booster(const char *name)
+{
+    return !strcmp(name, "xgboost") || !strcmp(name, "lightgbm");
+}
 
 static int backend_use_check(const struct train_config *cfg, struct error *err)
 {
@@ -587,10 +588,14 @@ static int backend_use_check(const struct train_config *cfg, struct error *err)
             return 0;
         return error_set(
             err, RAYTRAIN_EINVAL,
-            command ? "backend: \"%s\" is not for a command, which has the backend "
-                      "\"command\" by default"
-                    : "backend: \"%s\" is for a command: raytrain-run [OPTIONS] -- "
-                      "COMMAND [ARG...]; a training function in C has \"mpi\"",
+            is_booster(cfg->backend)
+                ? "backend: \"%s\" is for a command in Python: raytrain-run [OPTIONS] "
+                  "-- python3 TRAIN.py; --trainer xgboost or lightgbm trains trees "
+                  "without a training function"
+            : command ? "backend: \"%s\" is not for a command, which has the backend "
+                        "\"command\" by default"
+                      : "backend: \"%s\" is for a command: raytrain-run [OPTIONS] -- "
+                        "COMMAND [ARG...]; a training function in C has \"mpi\"",
             cfg->backend);
     }
     return 0;

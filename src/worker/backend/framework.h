@@ -58,6 +58,12 @@ int tensorflow_variables(const struct seat *seats, int size, int rank,
 int jax_variables(const struct seat *seats, int size, int rank, int gpus,
                   char ***variables, struct error *err);
 
+int xgboost_variables(const struct seat *seats, int size, int rank, char ***variables,
+                      struct error *err);
+
+int lightgbm_variables(const struct seat *seats, int size, int rank, char ***variables,
+                       struct error *err);
+
 int horovod_variables(const struct rendezvous *r, int rank, const char *host,
                       char ***variables, struct error *err);
 

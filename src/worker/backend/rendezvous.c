@@ -196,7 +196,7 @@ static int port_take(enum rendezvous_ports ports, const union address *winner, i
 {
     union address at = *winner;
 
-    if (rank != 0 && ports != PORT_OF_EACH_RANK)
+    if (ports == PORT_OF_NONE || (rank != 0 && ports != PORT_OF_EACH_RANK))
         return 0;
     if (ports == RANK_0_LISTENS) {
         out->socket = address_listen(&at);

@@ -24,6 +24,7 @@ struct rendezvous {
 };
 
 enum rendezvous_ports {
+    PORT_OF_NONE,      /* the ranks have an address alone */
     PORT_OF_RANK_0,    /* rank 0 holds a port, see port_hold() */
     PORT_OF_EACH_RANK, /* each rank holds one */
     RANK_0_LISTENS     /* rank 0 listens, at its address alone */
