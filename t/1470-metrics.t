@@ -80,7 +80,53 @@ test_expect_success PYTHON 'a Python script reports texts, lists, nested dicts a
 	tail -n 1 runs/python/result.json >last.json && grep 1152921504606846978 last.json &&
 	jq -e ".epoch == 2 and .note == \"é\" and .hist == [1, 2.5, null] and
 		.[\"train/loss\"] == 1" last.json &&
-	grep "are not kept: train/of" err && dump /metrics/steps python | grep 1152921504606846978
+	grep "in result.json only: train/of" err && dump /metrics/steps python | grep 1152921504606846978
+'
+test_expect_success PYTHON 'metrics of Python are those of rank 0, with their types; NaN elsewhere does not matter' '
+	cat >own.py <<-\EOT &&
+	import math, raytrain
+	first = raytrain.get_context().get_world_rank() == 0
+	for epoch, loss in enumerate([0.7, 0.25, 0.9, 0.8]):
+	    raytrain.report({"epoch": epoch, "loss": loss if first else math.nan, "flag": first,
+	                     "acc": epoch / 4 if first else 1, "note": "x", "done": 7, "a b": [None],
+	                     "of": {"in": {"?": epoch}, "top": math.inf if first else 1.0}},
+	                    checkpoint=raytrain.Checkpoint.from_dict({"epoch": epoch}))
+	EOT
+	$run --name own -n 2 --callback csv --set "run_config={stop={acc=0.5;};
+		checkpoint_config={num_to_keep=1; checkpoint_score_attribute=\"loss\";
+			checkpoint_score_order=\"min\";};}" -- $PYTHON own.py 2>err &&
+	ls runs/own/checkpoint_*.h5 >kept && test 2 = $(grep -c "00000[23].h5" kept) &&
+	grep "has a .done. of its own.* kept for Result.metrics" err && grep "in result.json only: a b$" err &&
+	cat >own_read.py <<-\EOT &&
+	import math, raytrain
+	result = raytrain.Result.from_path("runs/own")
+	metrics = result.metrics
+	want = {"epoch": 2, "loss": 0.9, "flag": True, "acc": 0.5, "note": "x", "done": 7,
+	        "a b": [None], "of": {"in": {"?": 2}, "top": math.inf}}
+	assert metrics == want and repr(metrics) == repr(want), metrics
+	assert metrics["training_iteration"] == metrics.get("training_iteration") == 3
+	assert "training_iteration" not in metrics and metrics["of/in/?"] == 2
+	ranks = result.by_rank
+	assert ranks["acc"] == {"rank0": 0.5, "min": 0.5, "max": 1.0, "mean": 0.75}, ranks
+	assert math.isnan(ranks["loss"]["mean"]) and ranks["of/top"]["mean"] == math.inf, ranks
+	best = result.get_best_checkpoint("loss", "min")
+	assert best.metrics == {**want, "epoch": 1, "loss": 0.25, "acc": 0.25,
+	                        "of": {"in": {"?": 1}, "top": math.inf}}, best.metrics
+	row = result.metrics_history[1].columns()
+	assert (row["loss"], row["acc/mean"], row["done"], row["world_size"]) == (0.25, 0.625, 7, 2)
+	EOT
+	PYTHONPATH=$stage/share/raytrain/python $PYTHON own_read.py &&
+	test "$(dump /metrics/acc own) $(dump /metrics_mean/acc own)" = "0,0.25,0.5 0.5,0.625,0.75" &&
+	sed -n 3p runs/own/progress.csv | grep ",0.25,1," && raytrain-inspect runs/own | grep "^acc  *0.5 "
+'
+test_expect_success PYTHON 'a run whose values were means goes on with those of rank 0, and has both' '
+	echo "raytrain.report({\"loss\": 5 + raytrain.get_context().get_world_rank()})" |
+		sed "1i import raytrain" >on.py &&
+	echo "test -e later && exec $PYTHON on.py || exec raytrain-report loss=\$RANK --checkpoint on.py" >both &&
+	$run --name both -n 2 -- sh both 2>err && >later && $run --name both -n 2 --resume --set train_loop_config.on=1 -- sh both 2>err &&
+	test "$(dump /metrics/loss both) $(dump /metrics_rank0/loss both)" = "0.5,5 0,5" &&
+	test "$(dump /metrics_mean/loss both)" = 0.5,5.5 &&
+	sed -n 2p runs/both/result.json | jq -e ".loss == 5 and .reported == {loss: 5}"
 '
 test_expect_success 'an infinite metric stays infinite in everything that shows it' '
 	$run --name infinite -n 2 --callback csv --callback prometheus -- sh -c "
@@ -113,7 +159,7 @@ test_expect_success PYTHON 'infinities in a vector of a Python script stay infin
 	import math, sys, raytrain
 	if sys.argv[1:]:
 	    hist = raytrain.Result.from_path(sys.argv[1]).metrics["hist"]
-	    assert hist[:3] == [1.0, math.inf, -math.inf] and math.isnan(hist[3]), hist
+	    assert hist[:3] == [1, math.inf, -10 ** 400] and math.isnan(hist[3]), hist
 	else:
 	    raytrain.report({"hist": [1, math.inf, -10 ** 400, math.nan]})
 	EOT

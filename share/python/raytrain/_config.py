@@ -328,7 +328,7 @@ class RunConfig(_Config):
     name: of the run and of its directory, STORAGE_PATH/NAME. Default: the trainer's name
         with date and time.
     storage_path: a directory that all nodes see. Default: "raytrain_results".
-    stop: {metric: number}: the run stops once the mean of a metric reaches its number.
+    stop: {metric: number}: the run stops once a metric reaches its number.
     callbacks: what reports are passed to: objects of subclasses of UserCallback, whose
         methods are called in this process; names, such as "csv"; or dicts with the name as
         "type" and its settings, as in run_config.callbacks of raytrain.cfg(5).

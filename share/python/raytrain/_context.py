@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None) -> None:
     """End one training iteration. COLLECTIVE: every worker calls it.
 
-    metrics: {name: number}; a bool counts as 0 or 1, an array or tensor of one element
-    as that number, and nested dicts become "outer/inner". The run keeps rank 0's value and,
-    if all workers report the same names, the mean, minimum and maximum. A str of at most
-    4096 bytes, a list or tuple of at most 1024 numbers and an int beyond 2**53 are kept as
-    they are on rank 0. Values of other types are not kept, with a warning.
+    metrics: a dict of what JSON has; arrays and tensors of one element become numbers,
+    others lists. The metrics of the run are those of rank 0, with their types. Of numbers
+    that all workers report under the same name, the minimum, mean and maximum are in
+    Result.by_rank. Values of other types are not kept, with a warning.
 
     checkpoint: a Checkpoint, from any of the workers; its data are copied before this
     returns, and written while training goes on.

@@ -16,8 +16,8 @@ import traceback
 import warnings
 from typing import Any
 
-from . import _failures
-from ._records import error_of, metrics_of, vector_of
+from . import _failures, _metrics
+from ._records import error_of
 from .callback import RunContext, WorkerGroupContext
 from .checkpoint import Checkpoint
 from .result import Result
@@ -226,12 +226,13 @@ class _Calls:
         self._all("before_worker_group_start", self._group(attempt))
 
     def _on_report(self, event: dict[str, Any]) -> None:
-        report = metrics_of(event["report"])
+        report = _metrics.of_report(event["report"]).report
         checkpoint = report.get("checkpoint")
         self._context = dataclasses.replace(self._context, report=report)
         if checkpoint:
             checkpoint = Checkpoint(os.path.join(self._context.path, checkpoint))
-        self._all("after_report", self._context, [_of_rank_0(report)], checkpoint or None)
+        self._all("after_report", self._context, [_metrics.of_rank0(event["report"])],
+                  checkpoint or None)
 
     def _on_attempt_end(self, event: dict[str, Any]) -> None:
         attempt, path = event["attempt"], self._context.path
@@ -244,19 +245,3 @@ class _Calls:
     def _on_end(self, event: dict[str, Any]) -> None:
         result = Result._from_record(event["result"], self._context.train_loop_config)
         self._all("after_controller_finish", result)
-
-
-def _of_rank_0(report: dict[str, Any]) -> dict[str, Any]:
-    """The training function's metrics, as this rank reported them."""
-    metrics = {}
-
-    for name, ranks in (report.get("by_rank") or {}).items():
-        value = ranks.get("rank0", report.get(name))
-        if value is None:
-            value = float("nan")
-        elif isinstance(value, list):
-            value = vector_of(value)
-        elif isinstance(value, str) and "rank0" in ranks:
-            value = float(value)  # an infinity
-        metrics[name] = value
-    return metrics

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import stat
 from typing import Any, Iterator
@@ -93,9 +92,6 @@ def foreign(path: str, status: os.stat_result) -> str | None:
 
 
 # ---- What the files of a run directory say ----
-
-# What a report has that is no number of the training function.
-_NOT_METRICS = frozenset(("checkpoint", "by_rank"))
 
 
 def checkpoint_files(path: str) -> dict[int, str]:
@@ -209,27 +205,6 @@ def read_history(path: str) -> list[dict[str, Any]]:
     except FileNotFoundError:
         pass
     return reports
-
-
-def metrics_of(report: dict[str, Any]) -> dict[str, Any]:
-    """JSON has neither NaN nor infinities: raytrain writes null, and says in by_rank if the
-    mean, or an element of a vector, is infinite."""
-    by_rank = report.get("by_rank") or {}
-
-    def one(name: str, value: object) -> object:
-        if value is None and name not in _NOT_METRICS:
-            return float(by_rank.get(name, {}).get("mean", "nan"))
-        if isinstance(value, list):
-            return vector_of(by_rank.get(name, {}).get("rank0", value))
-        return value
-
-    return {name: one(name, value) for name, value in report.items()}
-
-
-def vector_of(elements: list[Any]) -> list[float]:
-    """A vector of a report, with NaN and infinities."""
-    return [math.nan if e is None else float(e) if isinstance(e, str) else e
-            for e in elements]
 
 
 def value_of(metrics: dict[str, Any], name: str) -> float | None:

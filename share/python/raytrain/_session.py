@@ -272,17 +272,15 @@ class Session:
             request["asked"] = self._settings.known()
         self._is_first = False
         try:
-            skipped: list[str] = []
-            flat, typed = _metrics.split_metrics(metrics, skipped)
-            request["metrics"] = {k: _metrics.json_number(v) for k, v in flat.items()}
-            if typed:
-                request["typed"] = typed
-            for said in _metrics.changed(metrics):
-                self.warn(said)
-            if skipped:
-                self.warn(f"metrics that are no numbers, texts of at most {_metrics.TEXT_MAX} bytes "
-                          f"or lists of at most {_metrics.VECTOR_MAX} numbers are not kept: "
-                          f"{', '.join(sorted(skipped)[:10])}")
+            recorded = _metrics.recorded(metrics)
+            request["metrics"] = recorded.numbers
+            if recorded.typed:
+                request["typed"] = recorded.typed
+            # Of the other ranks, that they report in this way is all that matters.
+            is_first = self.info["rank"] == 0
+            request["reported"] = recorded.reported if is_first else "{}"
+            for note in recorded.notes if is_first else ():
+                self.warn(note)
             if offer is not None:
                 request["checkpoint"], asks = offer()
         except Exception as e:
@@ -341,8 +339,7 @@ class LoneSession:
 
     def report(self, metrics: dict[str, Any], offer: Offer | None = None) -> None:
         """Check the metrics, and count."""
-        skipped: list[str] = []
-        _metrics.split_metrics(metrics, skipped)
+        _metrics.recorded(metrics)
         self.info["iteration"] += 1
         if offer is not None and not self._warned:
             self._warned = True

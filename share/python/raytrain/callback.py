@@ -30,8 +30,8 @@ class RunContext:
     name: of the run. path: its directory.
     attempt: the number of the attempt, from 0 on; -1 before the first one.
     world_size: its number of workers; 0 before.
-    report: the latest report, as a line of result.json has it: the mean of each metric
-        over the ranks, its least and greatest value in "by_rank", and times; or None.
+    report: the latest report, as a line of result.json has it: the value of each metric,
+        its mean, least and greatest value over the ranks in "by_rank", and times; or None.
     run_id: a text that no other fit() has.
     """
 

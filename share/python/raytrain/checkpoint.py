@@ -18,7 +18,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import Any, Iterator
 
-from . import errors
+from . import _metrics, errors
 from ._session import server, session
 from ._shard import Pickled, Shard, ShardedArray
 
@@ -381,11 +381,16 @@ class Checkpoint:
         return self._stored.face()["iteration"] if self._stored else 0
 
     @property
-    def metrics(self) -> dict[str, float]:
-        """Means over all workers, of the report that it was saved with."""
+    def metrics(self) -> dict[str, Any]:
+        """Those of the report that it was saved with: what rank 0 has reported, or the means
+        over all workers of a training function in C."""
         if self._stored is None:
             return {}
-        return {name: float(n) for name, n in self._stored.face()["metrics"].items()}
+        face = self._stored.face()
+        if face.get("reported") is not None:
+            reported: dict[str, Any] = _metrics.decoded(json.loads(face["reported"]))
+            return reported
+        return {name: float(n) for name, n in face["metrics"].items()}
 
     def get_metadata(self) -> dict[str, Any]:
         """What set_metadata() and update_metadata() have put."""

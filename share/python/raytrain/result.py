@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import _session, _shipping
-from ._records import (checkpoint_files, error_of, last_attempt, metrics_of, read_history,
-                       value_of)
+from . import _metrics, _session, _shipping
+from ._records import checkpoint_files, error_of, last_attempt, read_history, value_of
 from .checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -17,15 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Result"]
 
-_TIMES = frozenset(("time_total_s", "time_this_iter_s", "time_since_restore",
-                    "data_wait_s", "checkpoint_stall_s", "checkpoint_write_s"))
-
 
 class Result:
     """What a run has left.
 
-    metrics: those of the last report, with its training_iteration, time_total_s and so on;
-        None if there was none.
+    metrics: those of the last report, exactly as rank 0 has reported them (of a training
+        function in C: the means over the workers); None if there was none. What the run
+        records beside them, such as training_iteration and time_total_s, is found by [].
     checkpoint: the latest Checkpoint, or None.
     error: a WorkerError if the run failed, otherwise None.
     path: the run directory.
@@ -65,7 +62,7 @@ class Result:
             error = error_of(attempt, path, attempt)
         history = read_history(path)
         files = checkpoint_files(path)
-        result = cls(metrics=metrics_of(history[-1]) if history else None,
+        result = cls(metrics=_metrics.of_report(history[-1]) if history else None,
                      checkpoint=Checkpoint(files[max(files)]) if files else None, error=error,
                      path=path, status=status)
         result._history = history
@@ -82,7 +79,7 @@ class Result:
             attempt = last_attempt(path)
             error = error_of(record.get("error") or attempt, path, attempt)
         metrics = record.get("metrics")
-        return cls(metrics=metrics_of(metrics) if metrics else None,
+        return cls(metrics=_metrics.of_report(metrics) if metrics else None,
                    checkpoint=Checkpoint(checkpoint) if checkpoint else None, error=error,
                    path=path, config=config, status=record["status"])
 
@@ -102,20 +99,26 @@ class Result:
         return self._config
 
     @property
-    def metrics_history(self) -> list[dict[str, Any]]:
+    def metrics_history(self) -> list[_metrics.Metrics]:
         """A dict for each report, in the order of the iterations."""
         if self._history is None:
             self._history = read_history(self.path) if self.path else []
-        return [metrics_of(report) for report in self._history]
+        return [_metrics.of_report(report) for report in self._history]
 
     @property
     def metrics_dataframe(self) -> pandas.DataFrame:
-        """A pandas.DataFrame with a row for each report. Needs pandas; metrics_history has
-        the same without."""
+        """A pandas.DataFrame with a row for each report: the metrics, outer/inner of nested
+        ones; NAME/min, NAME/mean and NAME/max over the workers; and what else the run
+        records. Needs pandas; metrics_history has the same without."""
         import pandas
 
-        return pandas.DataFrame([{k: v for k, v in row.items() if k != "by_rank"}
-                                 for row in self.metrics_history])
+        return pandas.DataFrame([row.columns() for row in self.metrics_history])
+
+    @property
+    def by_rank(self) -> dict[str, dict[str, Any]]:
+        """{metric: {"rank0": ..., "min": ..., "mean": ..., "max": ...}} of the last report:
+        the numbers over all workers; outer/inner of nested ones."""
+        return _metrics.by_rank(getattr(self.metrics, "report", {}))
 
     @property
     def best_checkpoints(self) -> list[tuple[Checkpoint, dict[str, Any]]]:
@@ -141,8 +144,8 @@ class Result:
             return Checkpoint(max(scored)[2])
         if not kept:
             return None
-        known = sorted({k for _, m in kept for k, v in m.items()
-                        if isinstance(v, float) and k not in _TIMES})
+        known = sorted({k for _, m in kept for k, v in _metrics.flattened(m).items()
+                        if isinstance(v, (int, float))})
         raise ValueError(f"no checkpoint has a number for the metric {metric!r}; the "
                          "metrics are " + ", ".join(known))
 

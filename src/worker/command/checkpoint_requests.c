@@ -32,6 +32,7 @@
 #include "comm/comm.h"
 #include "run/checkpoint_manager.h"
 #include "util/clock.h"
+#include "util/report_number.h"
 
 /* The id of raytrain_get_checkpoint(). */
 #define RESTORED_ID 0
@@ -201,6 +202,20 @@ static int text_set(struct reply *reply, const char *key, raytrain_checkpoint *c
     return rc;
 }
 
+/* NULL of JSON: its metrics are means. */
+static int reported_set(struct reply *reply, raytrain_checkpoint *ck, struct error *err)
+{
+    char *text;
+    int rc;
+
+    if (session_reported_get(ck, &text, err) < 0)
+        return -1;
+    rc =
+        reply_set(reply, METRICS_REPORTED, text ? json_string(text) : json_null(), err);
+    free(text);
+    return rc;
+}
+
 static int face_set(struct reply *reply, int64_t id, raytrain_checkpoint *ck,
                     struct error *err)
 {
@@ -214,6 +229,7 @@ static int face_set(struct reply *reply, int64_t id, raytrain_checkpoint *ck,
             0 ||
         reply_set(reply, "timestamp", json_integer(meta->timestamp), err) < 0 ||
         reply_set(reply, "metrics", metrics_json(meta), err) < 0 ||
+        reported_set(reply, ck, err) < 0 ||
         text_set(reply, "structure", ck, PYTHON_STRUCTURE, err) < 0 ||
         text_set(reply, "metadata", ck, PYTHON_METADATA, err) < 0)
         return -1;

@@ -348,6 +348,8 @@ void companion_close(struct companion *c)
 {
     client_drop(c);
     child_clear(&c->child);
+    json_decref(c->unlisted);
+    c->unlisted = NULL;
     free(c->uncaught);
     free(c->traceback);
     c->uncaught = c->traceback = NULL;

@@ -96,6 +96,8 @@ struct companion {
     atomic_int exiting;           /* its process */
     void *state[FAMILIES];        /* of each family, its own affair */
     char refused[ERROR_TEXT_MAX]; /* why the latest request failed; empty: it did not */
+    json_t
+        *unlisted;  /* names of metrics that are no columns, which are reported once */
     char *uncaught; /* the exception that ended the client, if it has said so */
     char *traceback;
     raytrain_status uncaught_code; /* of the session's call that raised it */

@@ -147,6 +147,30 @@ static int reported_read(const json_t *from, const char **text, struct error *er
     return 0;
 }
 
+/* Names that no column can have are left out, and reported once each: what a script
+ * reports is kept whole beside the columns. */
+static void names_filter(struct companion *c, json_t *metrics)
+{
+    json_t *value;
+    const char *name;
+    struct error why;
+    void *next;
+
+    json_object_foreach_safe(metrics, next, name, value)
+    {
+        if (session_metric_name_check("report", name, &why) == 0)
+            continue;
+        if (!c->unlisted)
+            c->unlisted = json_object();
+        if (!json_object_get(c->unlisted, name) && c->ctx->env.world->rank == 0)
+            event_add(c->ctx->env.log_dir, EVENT_WARNING,
+                      "%.900s. It is kept for Result.metrics and in result.json only",
+                      why.text);
+        json_object_set_new(c->unlisted, name, json_true());
+        json_object_del(metrics, name);
+    }
+}
+
 struct making {
     struct companion *companion;
     const json_t *offer;
@@ -181,6 +205,10 @@ static int report(struct companion *c, const struct request *q, struct reply *re
         setting_some_asked(c->ctx, asked);
     if (request_flag(q, "asks_checkpoint"))
         (void)raytrain_should_checkpoint(c->ctx);
+    if (json_object_get(q->args, METRICS_REPORTED)) {
+        names_filter(c, json_object_get(q->args, "metrics"));
+        names_filter(c, json_object_get(q->args, "typed"));
+    }
     if (!refused && metrics_read(json_object_get(q->args, "metrics"), &list, &why) < 0)
         refused = why.text;
     if (!refused && session_typed_take(c->ctx, "report",
