@@ -376,6 +376,33 @@ for name in SIGINT SIGTERM SIGUSR1; do
 		! grep Traceback err && json_is runs/stops/logs/attempt-0/attempt.json .outcome stopped
 	'
 done
+test_expect_success 'the nodes and ranks that were preempted are the cause of TrainingStopped' '
+	cat >preempted.py <<-\EOT &&
+	import pickle, signal, sys
+	from common import *
+	def train(config):
+	    name = config["signal"]
+	    if raytrain.get_context().get_world_rank() == 0:
+	        with open(f"/proc/{os.getppid()}/stat") as stat:
+	            run = int(stat.read().rsplit(")", 1)[1].split()[1])
+	        os.kill(run, getattr(signal, name))
+	    while True:
+	        raytrain.report({"x": 1}, checkpoint=raytrain.Checkpoint.from_dict({"x": 1}))
+	def cause_of(name):
+	    try:
+	        trainer(train, {"signal": name}, name=name).fit()
+	    except raytrain.TrainingStopped as error:
+	        return error.__cause__
+	assert cause_of("SIGINT") is None
+	cause = cause_of("SIGTERM")
+	assert isinstance(cause, raytrain.TrainingFailedError), cause
+	assert cause.preempted_ranks == [0, 1] and not cause.deadline_exceeded
+	assert cause.preempted_node_ids == [os.uname().nodename]
+	again = pickle.loads(pickle.dumps(cause))
+	assert str(again) == str(cause) and again.preemption_info == cause.preemption_info
+	EOT
+	"$PYTHON" preempted.py 2>err
+'
 is_stopped () {
 	test "$(jq -r .outcome runs/stops/logs/attempt-0/attempt.json)" = stopped
 }

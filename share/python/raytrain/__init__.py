@@ -36,6 +36,7 @@ _NAMES = {
     "DataParallelTrainer": "trainer",
     "FailureConfig": "_config",
     "Predictor": "predictor",
+    "PreemptionError": "errors",
     "PreemptionInfo": "_preemption",
     "RaytrainError": "errors",
     "Result": "result",
@@ -104,6 +105,7 @@ if TYPE_CHECKING:  # what __getattr__() gives
         get_dataset_shard as get_dataset_shard,
     )
     from .errors import (
+        PreemptionError as PreemptionError,
         RaytrainError as RaytrainError,
         TrainingFailedError as TrainingFailedError,
         TrainingStopped as TrainingStopped,

@@ -7,7 +7,7 @@ import pickle
 import re
 import sys
 
-from . import _records
+from . import _preemption, _records, errors
 
 MAGIC = b"raytrain exception 1\n"
 BYTES_MAX = 16 << 20
@@ -81,3 +81,34 @@ def of_attempt(first: object, run_dir: str, attempt: int | None) -> dict:
     found = load(run_dir, attempt) if attempt is not None else {}
     found.setdefault(first.rank, first)
     return {first.rank: found.pop(first.rank), **found}
+
+
+# ---- Preemption ----
+
+def _notice_of(run_dir: str, attempt: dict) -> dict | None:
+    """What raytrain-run has written before it asked the workers to stop, with the deadline
+    that Slurm has named later; or all ranks of a node whose workers received SIGTERM."""
+    notice, end = (_records.of_attempt(run_dir, attempt["attempt"], name)
+                   for name in ("preemption", "preemption.end"))
+    if notice:
+        deadlines = [d for d in (notice.get("deadline_ms"), end.get("deadline_ms")) if d]
+        return {**notice, "deadline_ms": min(deadlines) if deadlines else None}
+    if attempt.get("cause") != "preempted":
+        return None
+    first, nodes = 0, []
+    for node in attempt.get("nodes", []):
+        if node["name"] == attempt.get("host"):
+            nodes.append([node["name"], first, node["tasks"]])
+        first += node["tasks"]
+    return {"deadline_ms": None, "nodes": nodes}
+
+
+def preemption(result: object) -> errors.PreemptionError | None:
+    """Why a run has stopped, if it was preempted; for a stop that a user asked for: None."""
+    attempt = _records.last_attempt(result.path) if result else {}
+    notice = _notice_of(result.path, attempt) if "attempt" in attempt else None
+    if notice is None:
+        return None
+    info = _preemption.info_of(notice)
+    late = info.deadline_ms is not None and attempt.get("end", 0) * 1000 >= info.deadline_ms
+    return errors.PreemptionError(info, deadline_exceeded=late, result=result)

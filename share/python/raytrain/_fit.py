@@ -214,7 +214,7 @@ class Fit:
         if status == 0 and result:
             return result
         if status == 75 or (signals and status < 0):
-            raise TrainingStopped(result)
+            raise TrainingStopped(result) from _failures.preemption(result)
         if result and result.error:
             _raise_group_error(result)
         what = f"status {status}" if status >= 0 else f"signal {-status}"

@@ -6,6 +6,10 @@ import dataclasses
 
 from ._session import session
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["PreemptionInfo", "get_preemption_info"]
 
 
@@ -32,6 +36,14 @@ class PreemptionInfo:
         """The ranks on all of these nodes, sorted."""
         return sorted({rank for ranks in self.preempted_node_to_ranks.values()
                        for rank in ranks})
+
+
+def info_of(notice: dict[str, Any]) -> PreemptionInfo:
+    """That of a notice: {"deadline_ms": ..., "nodes": [[name, first rank, number]]}."""
+    nodes: dict[str, list[int]] = {}
+    for name, first, count in notice["nodes"]:
+        nodes.setdefault(name, []).extend(range(first, first + count))
+    return PreemptionInfo(notice["deadline_ms"], nodes)
 
 
 _latest: PreemptionInfo | None = None
@@ -61,8 +73,5 @@ def get_preemption_info() -> PreemptionInfo | None:
 
     reply, _, _ = session().call("preemption")
     if "info" in reply:
-        nodes: dict[str, list[int]] = {}
-        for name, first, count in reply["info"]["nodes"]:
-            nodes.setdefault(name, []).extend(range(first, first + count))
-        _latest = PreemptionInfo(reply["info"]["deadline_ms"], nodes)
+        _latest = info_of(reply["info"])
     return _latest

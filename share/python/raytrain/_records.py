@@ -119,6 +119,11 @@ def _log_dir(path: str, attempt: int) -> str:
     return os.path.join(path, "logs", f"attempt-{attempt}")
 
 
+def of_attempt(path: str, attempt: int, name: str) -> dict[str, Any]:
+    """A record in the directory of an attempt; {} if there is none."""
+    return _read_json(os.path.join(_log_dir(path, attempt), name))
+
+
 def last_attempt(path: str) -> dict[str, Any]:
     """attempt.json of the latest attempt; {} if there is none."""
     numbers = []

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ._preemption import PreemptionInfo
     from .result import Result
 
 
@@ -96,6 +97,42 @@ class ControllerError(TrainingFailedError):
 
     def __reduce__(self):
         return type(self), (self.controller_failure,)
+
+
+class PreemptionError(TrainingFailedError):
+    """The nodes of the run were taken away: the cause of a TrainingStopped.
+
+    Args:
+        preemption_info: A PreemptionInfo, with the nodes, their ranks and the deadline.
+        worker_failures: {rank: exception}; here it is empty.
+        deadline_exceeded: Were the workers killed at the deadline?
+        result: What the run has left, a Result.
+    """
+
+    def __init__(self, preemption_info: PreemptionInfo,
+                 worker_failures: dict[int, BaseException] | None = None,
+                 deadline_exceeded: bool = False, result: Result | None = None) -> None:
+        super().__init__("the training was interrupted: ranks "
+                         f"{preemption_info.preempted_ranks} on "
+                         f"{', '.join(preemption_info.preempted_node_ids)} were "
+                         "preempted", result)
+        self.preemption_info = preemption_info
+        self.worker_failures = worker_failures or {}
+        self.deadline_exceeded = deadline_exceeded
+
+    @property
+    def preempted_node_ids(self) -> list[str]:
+        """The names of the nodes, sorted."""
+        return self.preemption_info.preempted_node_ids
+
+    @property
+    def preempted_ranks(self) -> list[int]:
+        """The ranks on these nodes, sorted."""
+        return self.preemption_info.preempted_ranks
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.preemption_info, self.worker_failures,
+                            self.deadline_exceeded)
 
 
 class ShippingError(RaytrainError):
