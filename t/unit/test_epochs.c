@@ -603,6 +603,53 @@ static void filter_and_limit_select_rows(void **state)
     check_selected(&cfg, rows, ROWS);
 }
 
+/* A step without a seed keeps the order, and each takes what the one before it has left. */
+static void rows_are_chosen_by_their_numbers(void **state)
+{
+    struct dataset_config cfg = config(0, LAST_BATCH_KEEP);
+    int32_t rows[ROWS];
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++)
+        rows[i] = i;
+    cfg.rows = (struct rows_config){.steps = {{.count = 30}}, .n = 1};
+    check_selected(&cfg, rows, 30);
+    cfg.rows.steps[0].first = 10;
+    check_selected(&cfg, rows + 10, 30);
+    cfg.rows.steps[cfg.rows.n++] = (struct rows_step){.first = 25, .count = 100};
+    check_selected(&cfg, rows + 35, 5);
+    cfg.filter = (struct filter_config){
+        .column = (char *)"y", .has_min = true, .min = 20, .has_max = true, .max = 69};
+    check_selected(&cfg, rows + 55, 5);
+}
+
+/* The parts of a seed divide the rows, and each begins another order of them. */
+static void a_seed_divides_the_rows_at_random(void **state)
+{
+    struct dataset_config cfg = config(0, LAST_BATCH_KEEP);
+    struct shuffle order;
+    int32_t rows[ROWS], in_order = 0;
+
+    (void)state;
+    shuffle_init(&order, ROWS, 7, UINT64_MAX);
+    for (int i = 0; i < ROWS; i++) {
+        rows[i] = (int32_t)shuffle_row(&order, (uint64_t)i);
+        in_order += rows[i] == i;
+    }
+    assert_true(in_order < ROWS / 2);
+    cfg.rows = (struct rows_config){
+        .steps = {{.shuffled = true, .seed = 7, .count = 40}}, .n = 1};
+    check_selected(&cfg, rows, 40);
+    cfg.rows.steps[0] = (struct rows_step){.shuffled = true, .seed = 7, .first = 40};
+    check_selected(&cfg, rows + 40, ROWS - 40);
+    cfg.rows.steps[0] = (struct rows_step){
+        .shuffled = true, .seed = 7, .is_share = true, .from = 0.25, .to = 1};
+    check_selected(&cfg, rows + ROWS / 4, ROWS - ROWS / 4);
+    cfg.rows.steps[0].from = 0;
+    cfg.rows.steps[0].to = 0.25;
+    check_selected(&cfg, rows, ROWS / 4);
+}
+
 /* x of the rows with some y: y itself is not there. */
 static void column_of_a_filter_need_not_be_read(void **state)
 {
@@ -893,6 +940,8 @@ int main(void)
         cmocka_unit_test(epochs_go_on_across_their_end),
         cmocka_unit_test(first_window_is_read_with_the_epoch_before),
         cmocka_unit_test(filter_and_limit_select_rows),
+        cmocka_unit_test(rows_are_chosen_by_their_numbers),
+        cmocka_unit_test(a_seed_divides_the_rows_at_random),
         cmocka_unit_test(column_of_a_filter_need_not_be_read),
         cmocka_unit_test(a_nan_passes_no_filter),
         cmocka_unit_test(integers_are_compared_as_integers),

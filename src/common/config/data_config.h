@@ -8,6 +8,7 @@
 
 #include "config/config_node.h"
 #include "config/filter_config.h"
+#include "config/rows_config.h"
 
 /* What becomes of rows at the end of an epoch that are not a whole batch for each worker:
  * they are divided evenly; left out; or divided, and each batch filled up with rows from
@@ -43,6 +44,7 @@ struct dataset_config {
     int last_batch;          /* enum last_batch */
     uint64_t limit;          /* of the rows that pass the filter; 0: all */
     struct filter_config filter;
+    struct rows_config rows; /* of those that filter and limit leave */
     bool preprocess; /* by the run's preprocessors; default true */
     /* Of text: no line with the names of columns; what separates fields, 0: as it seems;
      * what means a missing value, none: as in pandas; types of columns, others by their

@@ -24,6 +24,7 @@ libcommon_a_SOURCES += \
 	src/common/config/preprocessor_text.c \
 	src/common/config/python_script.c src/common/config/python_script.h \
 	src/common/config/registry.h \
+	src/common/config/rows_config.c src/common/config/rows_config.h \
 	src/common/config/run_config.c src/common/config/run_config.h \
 	src/common/config/scaling_config.c src/common/config/scaling_config.h \
 	src/common/config/serve_config.c src/common/config/serve_config.h \

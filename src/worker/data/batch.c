@@ -40,7 +40,7 @@ static uint64_t rows_adjacent(const struct table *t, const struct batch_rows *b,
 {
     uint64_t n = 1;
 
-    if (b->order->kind.block == 0 && !t->selected && end <= b->count)
+    if (b->order->kind.block == 0 && table_is_plain(t) && end <= b->count)
         return end - i;
     while (i + n < end && (*next = batch_row(t, b, i + n)) == row + n)
         n++;

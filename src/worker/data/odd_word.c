@@ -29,7 +29,7 @@ static bool is_odd(const struct dictionary *words, int32_t code)
 static int rows_read(const struct table *t, const struct column *c, uint64_t row,
                      uint64_t n, int32_t *codes)
 {
-    if (!t->selected)
+    if (table_is_plain(t))
         return column_read(t, c, row, n, (unsigned char *)codes, NULL);
     for (uint64_t i = 0; i < n; i++)
         if (column_read(t, c, table_row(t, row + i), 1, (unsigned char *)(codes + i),

@@ -244,12 +244,58 @@ static int filter_apply(const struct dataset_config *cfg, struct table *t,
     return rc;
 }
 
+/* Distinct from the orders of epochs with the same seed. */
+#define ORDER_OF_A_STEP UINT64_MAX
+
+/* The rows first..end of n. */
+static void step_bounds(const struct rows_step *step, uint64_t n, uint64_t *first,
+                        uint64_t *end)
+{
+    *first = step->is_share ? (uint64_t)(step->from * (double)n) : step->first;
+    *end = step->is_share && step->to < 1 ? (uint64_t)(step->to * (double)n) : n;
+    if (!step->is_share && step->count && step->first < n &&
+        step->count < n - step->first)
+        *end = step->first + step->count;
+}
+
+static int step_apply(const struct rows_step *step, struct table *t, struct error *err)
+{
+    struct row_pick *pick = &t->picks[t->n_picks];
+    uint64_t first, end, left;
+
+    step_bounds(step, t->rows, &first, &end);
+    if (first >= end)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "rows: a step from row %llu to row %llu leaves none of the "
+                         "%llu rows",
+                         (unsigned long long)first, (unsigned long long)end,
+                         (unsigned long long)t->rows);
+    left = end - first;
+    if (!step->shuffled && first == 0) {
+        if (table_is_plain(t) && !t->selection)
+            table_truncate(t, left);
+        t->rows = left;
+        return 0;
+    }
+    pick->first = first;
+    if (step->shuffled)
+        shuffle_init(&pick->order, t->rows, step->seed, ORDER_OF_A_STEP);
+    else
+        shuffle_init_identity(&pick->order, t->rows);
+    t->n_picks++;
+    t->rows = left;
+    return 0;
+}
+
 int selection_apply(const struct dataset_config *cfg, struct table *t,
                     struct error *err)
 {
-    if (cfg->filter.column)
-        return filter_apply(cfg, t, err);
-    if (cfg->limit && cfg->limit < t->rows)
+    if (cfg->filter.column && filter_apply(cfg, t, err) < 0)
+        return -1;
+    if (!cfg->filter.column && cfg->limit && cfg->limit < t->rows)
         table_truncate(t, cfg->limit);
+    for (size_t i = 0; i < cfg->rows.n; i++)
+        if (step_apply(&cfg->rows.steps[i], t, err) < 0)
+            return -1;
     return 0;
 }

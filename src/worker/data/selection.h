@@ -1,7 +1,7 @@
 /*
  * selection.h - the rows of a table that a dataset asks for: those whose value of a
- * column is in a range, and of these the first ones. From then on, they are the rows of
- * the table, which are numbered from 0.
+ * column is in a range, of these the first ones, and of these the ones that the steps of
+ * `rows` keep. From then on, they are the rows of the table, which are numbered from 0.
  */
 #ifndef RAYTRAIN_DATA_SELECTION_H
 #define RAYTRAIN_DATA_SELECTION_H
@@ -12,7 +12,7 @@
 /* Does the filter, if there is one, need no other column than those that are asked for? */
 bool selection_has_column(const struct dataset_config *cfg);
 /*
- * Apply the filter and the limit of cfg to a table that no rank has read from yet; one
+ * Apply filter, limit and rows of cfg to a table that no rank has read from yet; one
  * rank of each node does it, before table_share(). A NaN passes no filter. The column
  * of the filter is left in the table only if it was asked for. A filter reads its whole
  * column, and takes 8 bytes for each row that passes it, once on each node.

@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "config/rows_config.h"
 #include "data/packing.h"
+#include "data/row_order.h"
 #include "frame/frame.h"
 #include "util/error.h"
 
@@ -49,6 +51,12 @@ struct row_place {
     uint64_t first, count;
 };
 
+/* Some of the rows that are there: the i-th one is row order[first + i] of them. */
+struct row_pick {
+    uint64_t first;
+    struct shuffle order;
+};
+
 /* Its rows are those of its extents, in order: one extent for a column in a single
  * file, several for one that spans many files. */
 struct column {
@@ -79,6 +87,9 @@ struct table {
      * numbers in the columns, uint64_t, which are `selected` after table_ready(). */
     size_t selection;
     const uint64_t *selected;
+    struct row_pick
+        picks[ROWS_STEPS_MAX]; /* of these rows, each pick of the one before */
+    size_t n_picks;
     struct band_store *store;    /* by table_share(); NULL: this process alone */
     struct packing_cache *cache; /* by table_ready(); not for two threads at a time */
 };
@@ -124,9 +135,17 @@ void table_remove_column(struct table *t, size_t index);
 int table_ready(struct table *t, struct error *err);
 void table_clear(struct table *t); /* closes descriptors */
 
+/* Are the rows of the table those of its columns, in their order? */
+static inline bool table_is_plain(const struct table *t)
+{
+    return !t->selected && t->n_picks == 0;
+}
+
 /* Where row i of the table is in its columns. */
 static inline uint64_t table_row(const struct table *t, uint64_t i)
 {
+    for (size_t k = t->n_picks; k-- > 0;)
+        i = shuffle_row(&t->picks[k].order, t->picks[k].first + i);
     return t->selected ? t->selected[i] : i;
 }
 

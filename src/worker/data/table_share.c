@@ -21,6 +21,8 @@ struct share_header {
     uint64_t rows;
     uint64_t n_columns, n_extents, n_sources, n_packings, n_chunks;
     uint64_t selection;
+    struct row_pick picks[ROWS_STEPS_MAX];
+    uint64_t n_picks;
     pid_t owner;
 };
 
@@ -157,9 +159,11 @@ static int table_distribute(struct table *t, struct comm *node, struct error *er
                              .n_packings = t->n_packings,
                              .n_chunks = t->n_chunks,
                              .selection = t->selection,
+                             .n_picks = t->n_picks,
                              .owner = getpid()};
     int rc = 0;
 
+    memcpy(h.picks, t->picks, sizeof h.picks);
     if (node->ops->bcast(node, &h, sizeof h, 0, err) < 0)
         return -1;
     if (node->rank != 0)
@@ -173,6 +177,8 @@ static int table_distribute(struct table *t, struct comm *node, struct error *er
         t->n_packings = h.n_packings;
         t->n_chunks = h.n_chunks;
         t->selection = h.selection;
+        memcpy(t->picks, h.picks, sizeof h.picks);
+        t->n_picks = h.n_picks;
         rc = sources_reopen(t, h.owner, err);
     }
     /* Rank 0 may close its own only after all have opened theirs. */
@@ -274,8 +280,14 @@ static uint64_t table_fingerprint(const struct table *t)
 {
     uint64_t hash = hash_add(0, &t->rows, sizeof t->rows);
 
-    if (t->selected)
+    if (t->selected && t->n_picks == 0)
         hash = hash_add(hash, t->selected, t->rows * sizeof *t->selected);
+    for (size_t i = 0; i < t->n_picks; i++) {
+        const uint64_t pick[] = {t->picks[i].first, t->picks[i].order.n,
+                                 t->picks[i].order.keys[0]};
+
+        hash = hash_add(hash, pick, sizeof pick);
+    }
     for (size_t i = 0; i < t->n_columns; i++) {
         const struct column *c = &t->columns[i];
         int64_t type[] = {c->kind, c->row.dtype, c->row.ndim};
