@@ -87,7 +87,8 @@ static void every_key_can_be_read(void **state)
           "    shuffle_window = 4096; last_batch = \"drop\"; limit = 100;\n"
           "    filter = { column = \"age\"; max = 0.5;\n"
           "        min = -9007199254740993L; };\n"
-          "    rows = ( { count = 90; seed = 7; }, { first = 5; } ); };\n"
+          "    rows = ( { count = 90; seed = 7; }, { first = 5; },\n"
+          "        { from = 0.25; } ); made = true; };\n"
           "  valid = { path = \"v.idx\"; label = \"y\"; format = \"idx\"; }; };\n"
           "data_config = { datasets_to_split = [ \"train\" ]; };\n"
           "seed = 9223372036854775807; resume_from_checkpoint = \"c.h5\";\n");
@@ -107,11 +108,14 @@ static void every_key_can_be_read(void **state)
     assert_true(cfg.datasets[0].filter.min_is_integer);
     assert_true(cfg.datasets[0].filter.min_integer == -9007199254740993);
     assert_true(cfg.datasets[0].filter.max == 0.5);
-    assert_int_equal(cfg.datasets[0].rows.n, 2);
+    assert_int_equal(cfg.datasets[0].rows.n, 3);
     assert_true(cfg.datasets[0].rows.steps[0].shuffled);
     assert_int_equal(cfg.datasets[0].rows.steps[0].count, 90);
     assert_int_equal(cfg.datasets[0].rows.steps[1].first, 5);
-    assert_false(cfg.datasets[0].rows.steps[1].shuffled);
+    assert_true(cfg.datasets[0].rows.steps[2].is_share);
+    assert_true(cfg.datasets[0].rows.steps[2].from == 0.25);
+    assert_true(cfg.datasets[0].rows.steps[2].to == 1);
+    assert_true(!cfg.datasets[0].rows.steps[1].shuffled && cfg.datasets[0].made);
     assert_int_equal(cfg.datasets[1].last_batch, LAST_BATCH_KEEP);
     assert_false(cfg.datasets[1].split || cfg.datasets[1].filter.has_min);
     assert_true(cfg.seed == INT64_MAX);

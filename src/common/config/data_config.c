@@ -78,6 +78,10 @@ static const struct config_key dataset_keys[] = {
      .doc = "the rows that are used, by their numbers",
      .type = CONFIG_CUSTOM,
      .ops = &rows_config_ops},
+    {.name = "made",
+     .doc = "its files are written by the workers of the run",
+     .type = CONFIG_BOOL,
+     FIELD(made)},
     {.name = "preprocess",
      .doc = "whether the run's preprocessors apply to it",
      .type = CONFIG_BOOL,
@@ -412,6 +416,8 @@ static int dataset_validate(struct dataset_config *dataset, struct error *err)
     snprintf(what, sizeof what, "datasets.%s", dataset->name);
     if (rows_validate(dataset, what, err))
         return -1;
+    if (dataset->made)
+        return data_files_absolute(&dataset->path, err);
     if (files_validate(what, &dataset->path, dataset->format, &n, err))
         return -1;
     if (!label_is_path)

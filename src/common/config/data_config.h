@@ -45,6 +45,7 @@ struct dataset_config {
     uint64_t limit;          /* of the rows that pass the filter; 0: all */
     struct filter_config filter;
     struct rows_config rows; /* of those that filter and limit leave */
+    bool made;       /* its files are written by the workers, before they read them */
     bool preprocess; /* by the run's preprocessors; default true */
     /* Of text: no line with the names of columns; what separates fields, 0: as it seems;
      * what means a missing value, none: as in pandas; types of columns, others by their
