@@ -12,6 +12,7 @@
  *                  the rows that fill up its last batch
  *   dataset_next   the next batch, into one of the view's slots, and the places of its
  *                  arrays there; "padding" if rows at its end fill it up
+ *   dataset_peek   the first batch of this epoch, likewise; the position stays what it is
  *
  * The client chooses the slot, and never one that is still in use there. In a pass with
  * equal shards a rank gets as many rows of each batch as every other: the C library
@@ -496,10 +497,43 @@ static int next(struct companion *c, const struct request *q, struct reply *repl
     return reply_set(reply, "rows", json_integer((json_int_t)rows), err);
 }
 
+/* For a client that has to know what its functions make of rows before it reads them. */
+static int peek(struct companion *c, const struct request *q, struct reply *reply,
+                struct error *err)
+{
+    struct view *v = view_find(c, q, err);
+    struct dataset_state at;
+    int64_t n, number;
+    uint64_t got = 0;
+    int rc;
+
+    if (!v || request_integer(q, "batch_size", &n, err) < 0 ||
+        request_integer(q, "slot", &number, err) < 0)
+        return -1;
+    if (number < 0 || number >= SLOTS || n < 1)
+        return error_set(err, RAYTRAIN_EINVAL, "there is no slot %lld, or no row",
+                         (long long)number);
+    if ((uint64_t)n != v->batch_rows && layout(v, (uint64_t)n, err) < 0)
+        return -1;
+    dataset_state_get(v->shard->ds, &at);
+    rc = dataset_state_set(v->shard->ds, &(struct dataset_state){.epoch = at.epoch},
+                           err);
+    if (rc == 0)
+        rc = dataset_set_batch_size(v->shard->ds, (uint64_t)n, err);
+    if (rc == 0 && dataset_next(v->shard->ds, &got, err) < 0)
+        rc = -1;
+    if (rc == 0 && got > 0)
+        rc = batch_reply(v, &v->slots[number], got, reply, err);
+    if (dataset_state_set(v->shard->ds, &at, rc < 0 ? NULL : err) < 0 || rc < 0)
+        return -1;
+    return reply_set(reply, "rows", json_integer((json_int_t)got), err);
+}
+
 static const struct request_row rows[] = {
     {"dataset_open", open_view},
     {"dataset_begin", begin},
     {"dataset_next", next},
+    {"dataset_peek", peek},
     {NULL, NULL},
 };
 
