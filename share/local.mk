@@ -215,7 +215,8 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_batches.py \
 	share/python/raytrain/_build.py \
 	share/python/raytrain/_config.py share/python/raytrain/_context.py \
-	share/python/raytrain/_exit.py share/python/raytrain/_failures.py \
+	share/python/raytrain/_exit.py share/python/raytrain/_expression.py \
+	share/python/raytrain/_failures.py \
 	share/python/raytrain/_fit.py \
 	share/python/raytrain/_flatten.py \
 	share/python/raytrain/_frame.py \
@@ -226,7 +227,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_events.py \
 	share/python/raytrain/_launch.py \
 	share/python/raytrain/_lightgbm_callback.py \
-	share/python/raytrain/_mapping.py \
+	share/python/raytrain/_made_rows.py share/python/raytrain/_mapping.py \
 	share/python/raytrain/_memory.py \
 	share/python/raytrain/_metrics.py \
 	share/python/raytrain/_offer.py \
@@ -234,13 +235,16 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_predict.py \
 	share/python/raytrain/_protocols.py share/python/raytrain/_read_config.py \
 	share/python/raytrain/_records.py \
+	share/python/raytrain/_row_ops.py \
 	share/python/raytrain/_session.py \
 	share/python/raytrain/_settings.py \
 	share/python/raytrain/_shard.py \
 	share/python/raytrain/_sharded.py \
 	share/python/raytrain/_shipping.py \
 	share/python/raytrain/_slots.py \
+	share/python/raytrain/_sources.py \
 	share/python/raytrain/_stored.py \
+	share/python/raytrain/_transforms.py \
 	share/python/raytrain/_tree.py \
 	share/python/raytrain/_tree_reports.py \
 	share/python/raytrain/_tree_workers.py \

@@ -338,7 +338,7 @@ test_expect_success 'a worker that was killed goes on in the middle of an epoch'
 	EOT
 	"$PYTHON" middle.py 2>err
 '
-test_expect_success 'a dataset that is not there is an error on all workers' '
+test_expect_success 'a dataset that is not there is a KeyError at once, in one worker alone, too' '
 	cat >missing.py <<-\EOT &&
 	from common import *
 	def train():

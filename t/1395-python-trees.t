@@ -116,6 +116,7 @@ for kind, words, settings in (
          {"preprocessor": Chain(StandardScaler(["x"]), BatchMapper(print))})):
     refused(kind, words, make, **settings)
 EOT
+touch valid.csv t.csv
 
 test_expect_success 'fit() writes a configuration for raytrain-run, without a command' '
 	RAYTRAIN_RUN=$PWD/asks "$PYTHON" fit.py 2>err && test_must_be_empty err &&

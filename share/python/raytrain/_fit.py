@@ -3,6 +3,7 @@ Result."""
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import shutil
 import sys
@@ -11,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any, ContextManager
 
 from . import _config as configs
-from . import _events, _failures, _launch, _memory, _shipping, _stored
+from . import _events, _failures, _launch, _made_rows, _memory, _shipping, _stored
 from .callback import RunContext
 from .errors import (ControllerError, InvalidArgument, RaytrainError, TrainingStopped,
                      WorkerGroupError)
@@ -104,7 +105,7 @@ class Fit:
                              "pass a checkpoint to the last report() of the training "
                              "function", level=6)
         if self.datasets:
-            keys["data_config"] = trainer.data_config._keys()
+            keys["data_config"] = _split_keys(trainer.data_config._keys(), keys["datasets"])
         return keys
 
     def _common_keys(self) -> dict[str, Any]:
@@ -116,8 +117,9 @@ class Fit:
         keys: dict[str, Any] = {"scaling_config": trainer.scaling_config._keys(),
                                 "run_config": run}
         if self.datasets:
-            keys["datasets"] = {name: dataset_keys(name, dataset)
-                                for name, dataset in self.datasets.items()}
+            keys["datasets"] = {
+                entry: values for name, dataset in self.datasets.items()
+                for entry, values in self._dataset_entries(name, dataset).items()}
         if trainer.preprocessor is not None:
             keys["preprocessor"] = trainer.preprocessor._items()
         start = self._checkpoint()
@@ -125,11 +127,36 @@ class Fit:
             keys["resume_from_checkpoint"] = start
         return keys
 
-    def _kept(self) -> dict[str, DatasetLike]:
-        """The datasets; those of arrays in memory as files that stay with the run."""
-        return {name: _memory.keep(dataset, f"{self.path}.data-{name}")
-                if hasattr(dataset, "_file") else dataset
-                for name, dataset in self.trainer.datasets.items()}
+    def _kept(self) -> dict:
+        """The datasets; those of arrays in memory as files that stay with the run. What
+        functions of the script make of rows is made anew by each fit()."""
+        kept = {}
+        for name, dataset in self.trainer.datasets.items():
+            if hasattr(dataset, "_file"):
+                dataset = _memory.keep(dataset, f"{self.path}.data-{name}")
+                if not _made_rows.is_plain(dataset):
+                    dataset = dataset._with()
+                    dataset._folder = f"{self.path}.rows-{name}-{os.urandom(4).hex()}"
+            kept[name] = dataset
+        return kept
+
+    def _dataset_entries(self, name: str, dataset: object) -> dict:
+        """The datasets of raytrain.cfg that one of the trainer needs."""
+        if not hasattr(dataset, "_keys") or _made_rows.is_plain(dataset):
+            return {name: dataset_keys(name, dataset)}
+        if getattr(dataset, "_state", None) or self.trainer.preprocessor is not None:
+            raise TypeError(
+                f"datasets[{name!r}] has functions of the script, and preprocessors are "
+                "applied before those: do what they do in map_batches(), or give the trainer "
+                "the Dataset as it was read, and a BatchMapper in preprocessor=")
+        return _made_rows.entries(name, dataset, dataset._folder)
+
+    def _remove_rows(self) -> None:
+        """What functions have made, also in an earlier fit() that was killed."""
+        for name, dataset in self.datasets.items():
+            if getattr(dataset, "_folder", ""):
+                for folder in glob.glob(f"{glob.escape(self.path)}.rows-{name}-*"):
+                    shutil.rmtree(folder, ignore_errors=True)
 
     def _recorded(self) -> dict[str, Any]:
         """What raytrain.cfg can express of train_loop_config."""
@@ -203,6 +230,7 @@ class Fit:
                 ended = _launch.run(self._command(file), environment, scratch)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+            self._remove_rows()
         return self._conclude(*ended)
 
     def _conclude(self, status: int, record: dict[str, Any] | None,
@@ -246,13 +274,24 @@ def start_of(path: str, settings: dict[str, Any]) -> str | None:
     return None
 
 
-def dataset_keys(name: str, dataset: object) -> dict[str, Any]:
+def _split_keys(keys: dict, datasets: dict) -> dict:
+    """datasets_to_split, with what is made for those that it names. The rows from which
+    others are made are always divided."""
+    split = keys.get("datasets_to_split", "all")
+    if split == "all":
+        return keys
+    made = [name + _made_rows.MADE for name in split if name + _made_rows.MADE in datasets]
+    hidden = set(datasets) - set(_made_rows.public_names(list(datasets)))
+    return {**keys, "datasets_to_split": [
+        *split, *made, *sorted(n for n in hidden if n.endswith(_made_rows.SOURCE))]}
+
+
+def dataset_keys(name: str, dataset: object) -> dict:
     if isinstance(dataset, (str, os.PathLike)):
         return {"path": configs._path(dataset)}
-    if getattr(dataset, "_state", None) or getattr(dataset, "_functions", None):
-        raise TypeError(f"datasets[{name!r}] was transformed: give the trainer the Dataset "
-                        "as it was read, and preprocessor=; map_batches() in the training "
-                        "function")
+    if getattr(dataset, "_state", None) or not _made_rows.is_plain(dataset):
+        raise TypeError(f"datasets[{name!r}] was transformed: give the Dataset as it was "
+                        "read, and preprocessor=")
     if hasattr(dataset, "_keys"):
         keys: dict[str, Any] = dataset._keys()
         return keys

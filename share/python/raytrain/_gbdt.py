@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from . import _config as configs
-from . import _read_config, _records, _worker, data
+from . import _made_rows, _read_config, _records, _worker, data
 from ._arguments import check_preprocessor, check_types
 from ._fit import Fit, start_of
 from .trainer import DataParallelTrainer
@@ -79,7 +79,7 @@ def _dataset(name: str, dataset: object):
         return data.from_numpy(dataset)
     if hasattr(dataset, "columns") and hasattr(dataset, "iloc"):
         return data.from_pandas(dataset)
-    if getattr(dataset, "_state", None) or getattr(dataset, "_functions", None):
+    if getattr(dataset, "_state", None) or not _made_rows.is_plain(dataset):
         raise TypeError(
             f"datasets[{name!r}] was transformed: give the trainer the Dataset as it was "
             "read, and preprocessor=, which is applied to the rows of all datasets. What "

@@ -32,7 +32,18 @@ def file_of(arrays: dict[str, Any]):
     return file
 
 
-def _write(path: str, columns: dict[str, Any]) -> None:
+def write(path: str, batch: dict) -> None:
+    """A file of a batch, synced. ValueError for a column that no file can have."""
+    for name, array in batch.items():
+        if hasattr(array, "indptr"):
+            raise ValueError(f"column {name!r} has sparse vectors, which cannot be kept in "
+                             "files: leave it out by drop_columns(), or make numbers of it")
+    _write(path, {name: _frame.plain(name, array) for name, array in batch.items()})
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _write(path: str, columns: dict) -> None:
     """As numpy.savez(), which takes columns called "file" or "like" for its arguments.
     Columns of str are codes of words (numpy_words.h)."""
     import struct
@@ -57,6 +68,10 @@ def _write(path: str, columns: dict[str, Any]) -> None:
 def keep(made: object, path: str):
     """A Dataset of a copy that begins with this path; the Dataset itself if it is one of
     files."""
+    if made._base is not None:
+        kept = made._with()
+        kept._base = keep(made._base, path)
+        return kept
     if made._file is None:
         return made
     target = path + os.path.splitext(made.path)[1]

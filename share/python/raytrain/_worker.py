@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, ContextManager
 
-from . import _failures, _mapping, _session, _shipping
+from . import _failures, _mapping, _session, _shipping, data
 from ._arguments import call
 from .errors import TrainingFailedError
 from .result import Result
@@ -37,6 +37,7 @@ def fit(trainer: FunctionTrainer) -> Result:
     _session.metadata = trainer.metadata or {}
     try:
         _mapping.register(trainer.preprocessor)
+        data.register(trainer.datasets)
         with _prepare(trainer._setup, trainer.backend_config):
             call(trainer.train_loop_per_worker, trainer.train_loop_config)
     finally:
@@ -135,6 +136,7 @@ def main() -> int:
         _session.uses_gpu = _session.session().info["gpus"] > 0
         function, config = _load(payload)
         _mapping.register(payload["settings"].get("preprocessor"))
+        data.register(payload["settings"].get("datasets"))
         _running = True
         with _prepare(payload["setup"], payload["backend_config"]):
             call(function, _reconfigured(config, payload["recorded"]))

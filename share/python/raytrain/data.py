@@ -13,16 +13,21 @@ and reach Python in shared memory.
 """
 from __future__ import annotations
 
+import builtins
 import glob
 import os
 from typing import Any
 
-from . import _config, _frame, _mapping, _memory, _session, _slots, _warnings
+from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session, _slots,
+               _sources, _warnings)
 from ._batches import Batches
+from ._transforms import Schema, Transforms, frame_of, schema_of
 from .errors import NoSuchDataset
 
-__all__ = ["read_csv", "read_hdf5", "read_idx", "read_libsvm", "read_numpy", "read_text",
-           "from_numpy", "from_pandas", "Dataset", "DataIterator", "get_dataset_shard"]
+# range() is data.range() alone: `from raytrain.data import *` keeps Python's.
+__all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm", "read_numpy",
+           "read_parquet", "read_text", "from_items", "from_numpy", "from_pandas",
+           "from_torch", "Dataset", "DataIterator", "get_dataset_shard"]
 
 
 def read_hdf5(path: str, *, columns: list[Any] | None = None, label: str | None = None,
@@ -36,6 +41,7 @@ def read_hdf5(path: str, *, columns: list[Any] | None = None, label: str | None 
     bounds may be left out. limit: how many of these rows. last_batch: what becomes of the
     rows that do not fill a batch: "keep", "drop" or "pad", with rows from the start
     (see DataIterator.padding)."""
+    _sources.check_path(path)
     return Dataset(path, format="hdf5", columns=columns, label=label, shuffle=shuffle,
                    shuffle_window=shuffle_window, limit=limit, filter=filter,
                    last_batch=last_batch)
@@ -46,6 +52,7 @@ def read_idx(path: str, *, label: str | None = None, shuffle: bool = False,
     """The rows of an IDX file, such as Fashion-MNIST's images, also compressed with gzip.
     label: the file of the labels; found by its name if the images are in
     NAME-images-idx3-ubyte. options: see read_hdf5()."""
+    _sources.check_path(path)
     return Dataset(path, format="idx", label=label, shuffle=shuffle, **options)
 
 
@@ -55,6 +62,7 @@ def read_numpy(path: str, *, columns: list[Any] | None = None, label: str | None
     the rows. An .npy file is a column that is named after the file, without a number at
     its end; the fields of a structured array, and the arrays of an .npz file, are a
     column each. label: such a file too, or a column. options: see read_hdf5()."""
+    _sources.check_path(path)
     return Dataset(path, format="numpy", columns=columns, label=label, shuffle=shuffle,
                    **options)
 
@@ -70,6 +78,7 @@ def read_csv(path: str, *, columns: list[Any] | None = None,
     "float64", "int64", "bool", "words" or "text"}, of others it is found out from their
     values. missing: the texts that mean a missing value; if nothing is said, no text, and
     those that pandas takes for it. options: see read_hdf5()."""
+    _sources.check_path(path)
     return Dataset(path, format="csv", columns=columns, label=label, shuffle=shuffle,
                    delimiter=delimiter, header=None if header else False,
                    types=None if dtypes is None else _types(dtypes),
@@ -88,12 +97,14 @@ def _types(dtypes: dict[str, Any]) -> list[Any]:
 
 def read_text(path: str, *, shuffle: bool = False, **options: object) -> Dataset:
     """The lines of text files, as the column "text". options: see read_hdf5()."""
+    _sources.check_path(path)
     return Dataset(path, format="text", shuffle=shuffle, **options)
 
 
 def read_libsvm(path: str, *, shuffle: bool = False, **options: object) -> Dataset:
     """The rows of a file in LIBSVM's format: the columns "label" and "features", which are
     sparse vectors. options: see read_hdf5()."""
+    _sources.check_path(path)
     return Dataset(path, format="libsvm", shuffle=shuffle, **options)
 
 
@@ -126,6 +137,48 @@ def from_pandas(df: object) -> Dataset:
     return from_numpy(columns)
 
 
+def from_items(items: list) -> Dataset:
+    """The rows of a list: dicts, {column: value}, or values, which become the column
+    "item". They are kept as those of from_numpy()."""
+    return from_numpy(_sources.columns_of_items(items))
+
+
+def range(n: int) -> Dataset:
+    """The numbers from 0 on, as the column "id"."""
+    file = _sources.Numbers(n)
+    made = Dataset(file.path, format="numpy")
+    made._file = file
+    return made
+
+
+def from_torch(dataset: object) -> Dataset:
+    """The rows of a dataset of torch that has a length. The workers take the items, as they
+    read them. A dict is a row; of a tuple the columns are "item_0", "item_1" and so on; any
+    other item is the column "item"."""
+    op = _sources.torch_op(dataset)
+    return range(len(dataset))._changed_by(op)
+
+
+def read_parquet(paths: object, *, columns: list | None = None) -> Dataset:
+    """The rows of Parquet files: a path, a pattern, a directory, or a list of these. Needs
+    pyarrow, here and in the workers, which read each row group once, before the first epoch.
+    columns: the names of those to read."""
+    groups, total = _sources.parquet_groups(paths, columns)
+    return from_items(groups)._changed_by(_sources.ReadGroups(columns, total))
+
+
+def read_json(path: str, *, lines: bool = True, dtypes: dict | None = None) -> Dataset:
+    """The rows of files that have a JSON object in each line, also compressed with gzip. The
+    columns and their types are those of the first 1000 rows; dtypes: {column: "int64",
+    "float64", "bool" or "str"} adds others. The workers read each line once, before the first
+    epoch."""
+    if not lines:
+        raise ValueError("read_json: files have an object in each line; of a file with one "
+                         "array, from_items(json.load(file))")
+    _sources.check_path(path)
+    return read_text(path)._changed_by(_sources.ParseLines(_sources.json_kinds(path, dtypes)))
+
+
 class DataIterator:
     """Batches of rows. Each call of an iter_ method is one epoch, a pass over the shard;
     the first one in a restarted worker goes on at the position of the checkpoint."""
@@ -154,7 +207,8 @@ class DataIterator:
         each batch: up to (workers - 1) rows at the end of an epoch are left out, with a
         warning. get_dataset_shard(name, equal=False) gives them all, for an evaluation.
 
-        NumPy arrays, or memoryviews if NumPy is not installed; a bfloat16 as the uint16 of
+        batch_format "pandas" gives DataFrames, and "pyarrow" Tables. "numpy" gives NumPy
+        arrays, or memoryviews if NumPy is not installed; a bfloat16 as the uint16 of
         its bits, and so is a float16 in a memoryview. They are yours: a batch is overwritten only once nothing refers to it.
         Words and texts are arrays of str, with None for a missing word; sparse vectors a
         scipy.sparse.csr_matrix or, if SciPy is not installed, an object with its data,
@@ -164,10 +218,12 @@ class DataIterator:
         last one ends with rows of the epoch's beginning, as many as `padding` says.
         """
         _refuse_local_shuffle(local_shuffle_buffer_size)
-        if batch_format not in ("numpy", "default", None):
-            raise ValueError(f"batch_format={batch_format!r}: batches are dicts of NumPy "
-                             "arrays, 'numpy'")
-        return self._batches(batch_size, drop_last)
+        if batch_format in ("numpy", "default", None):
+            return self._batches(batch_size, drop_last)
+        _row_ops.check_format(batch_format)
+        _check_size(batch_size)
+        return Batches(lambda: (_row_ops.to_format(batch, batch_format) for batch in
+                                self._generate(batch_size, drop_last, False, False)))
 
     def iter_torch_batches(self, *, batch_size: int = 256, dtypes: object = None,
                            device: object = "auto", collate_fn: object = None,
@@ -190,8 +246,8 @@ class DataIterator:
         def begin():
             make, codes = collate_fn, False
             if make is None:
-                columns = self._open()["columns"]
-                codes = self._rest is None
+                columns = self._file_columns()
+                codes = columns is not None
 
                 def make(batch):
                     return _to_torch(batch, columns if codes else _frame.described(batch),
@@ -212,7 +268,7 @@ class DataIterator:
         """Yields this iterator once an epoch, without end or max_epoch times."""
         from itertools import count
 
-        for _ in count() if max_epoch is None else range(max_epoch):
+        for _ in count() if max_epoch is None else builtins.range(max_epoch):
             yield self
 
     def materialize(self) -> dict[str, Any]:
@@ -220,7 +276,7 @@ class DataIterator:
         parts = list(self._batches(4096, False, unpadded=True))
         if not parts:
             return {name: _frame.empty(c) for name, c in self._open()["columns"].items()}
-        return {name: _frame.concatenate([p[name] for p in parts]) for name in parts[0]}
+        return _row_ops.joined(parts)
 
     # ---- What it is ----
 
@@ -234,9 +290,15 @@ class DataIterator:
         rows that an evaluation must not count again. 0 without last_batch="pad"."""
         return self._padding
 
-    def schema(self) -> dict[str, Any]:
-        """{column: (dtype, shape of a row)}; the dtype of words and texts is "str"."""
-        return {name: (c.dtype, c.shape) for name, c in self._open()["columns"].items()}
+    def schema(self) -> Schema:
+        """{column: (dtype, shape of a row)}; the dtype of words and texts is "str". What
+        functions of the script make is seen by calling them for the first rows."""
+        columns = self._open()["columns"]
+        if not self._functions:
+            return Schema({name: (c.dtype, c.shape) for name, c in columns.items()})
+        first = self._first(_made_rows.block_rows(columns, self._functions))
+        made = next(_row_ops.pieces(self._functions, first), {})
+        return schema_of(made)
 
     def words(self, column: str) -> list[Any]:
         """The distinct words of a column of words, by their codes."""
@@ -247,7 +309,7 @@ class DataIterator:
 
     def columns(self) -> list[Any]:
         """The names of the columns."""
-        return list(self._open()["columns"])
+        return list(self.schema())
 
     def __repr__(self) -> str:
         return f"DataIterator({self._source})"
@@ -260,7 +322,7 @@ class DataIterator:
             import weakref
 
             closed = server.__dict__.setdefault("closed_datasets", [])
-            close = [closed.pop() for _ in range(len(closed))]
+            close = [closed.pop() for _ in builtins.range(len(closed))]
             if self._state is not None:
                 _mapping.check(server, self._state)
             reply, data, _ = server.call("dataset_open", {**self._source, "close": close,
@@ -289,18 +351,48 @@ class DataIterator:
             "id": handle["id"], "batch_size": batch_size, "drop_last": drop_last,
             "equal": self._equal, "unpadded": unpadded})[0]
         while True:
-            slot = self._slots.choose()
-            reply, _, fds = server.call("dataset_next", {
-                "id": handle["id"], "pass": begun["pass"], "slot": slot})
-            if reply["rows"] == 0:
+            asked = self._asked("dataset_next", {"pass": begun["pass"]}, codes)
+            if asked[0] is None:
                 return
-            for fd in fds:
-                self._slots.map(slot, fd)
-            self._padding = reply.get("padding", 0)
+            self._padding = asked[1].get("padding", 0)
             # No name refers to the batch while it is in use: it may be freed before the
             # next one is asked for.
-            yield self._mapped(_frame.decode(handle["columns"], self._slots.lend(slot),
-                                             reply["rows"], reply["places"], codes))
+            yield self._mapped(_only(asked))
+
+    def _file_columns(self) -> dict | None:
+        """The columns, if rows are as they are in files."""
+        columns = self._open()["columns"]
+        return None if self._rest is not None or self._functions else columns
+
+    def _source_batches(self, batch_size: int):
+        """A pass over all rows, as they are before functions of the script."""
+        handle = self._open()
+        begun = self._server.call("dataset_begin", {
+            "id": handle["id"], "batch_size": batch_size, "drop_last": False,
+            "equal": False, "unpadded": True})[0]
+        while True:
+            batch = self._asked("dataset_next", {"pass": begun["pass"]}, False)[0]
+            if batch is None:
+                return
+            yield batch if self._rest is None else self._rest(batch)
+
+    def _first(self, rows: int) -> dict:
+        """The first rows of the epoch, as they are before functions of the script."""
+        self._open()
+        batch = self._asked("dataset_peek", {"batch_size": rows}, False)[0] or {}
+        return batch if self._rest is None else self._rest(batch)
+
+    def _asked(self, op: str, args: dict, codes: bool) -> tuple:
+        """(the batch that a request gives, or None; the reply)"""
+        slot = self._slots.choose()
+        reply, _, fds = self._server.call(op, {"id": self._handle["id"], "slot": slot,
+                                               **args})
+        if reply["rows"] == 0:
+            return None, reply
+        for fd in fds:
+            self._slots.map(slot, fd)
+        return _frame.decode(self._handle["columns"], self._slots.lend(slot), reply["rows"],
+                             reply["places"], codes), reply
 
     def _mapped(self, batch: dict[str, Any]) -> dict[str, Any]:
         if self._rest is not None:
@@ -313,6 +405,10 @@ class DataIterator:
 def _check_size(batch_size: object) -> None:
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise ValueError(f"batch_size is an integer of at least 1, not {batch_size!r}")
+
+
+def _only(asked: tuple):
+    return asked[0]
 
 
 def _refuse_local_shuffle(size: int | None) -> None:
@@ -402,7 +498,7 @@ def _absolute(path: str) -> str:
     return os.path.join(glob.escape(os.getcwd()), path)
 
 
-class Dataset(DataIterator):
+class Dataset(Transforms, DataIterator):
     """The rows of a file, of the files of a directory, or of those that match a pattern
     such as "train-*.h5": give it to a trainer, or look at its rows; outside workers these
     are all of them."""
@@ -425,43 +521,149 @@ class Dataset(DataIterator):
         if label is not None and (os.path.exists(label) or _is_pattern(label)):
             self._settings["label"] = _absolute(label)
         self._file: object = None  # of from_numpy(): exists as long as this refers to it
+        # The rows are those that the last function of this Dataset leaves.
+        self._base: Dataset | None = None
+        self._order: int | None = None  # the seed of steps after random_shuffle()
+        self._folder = ""  # where workers make the rows
         super().__init__({"config": _config.render({"datasets": {"data": self._keys()}})})
 
     def _keys(self) -> dict[str, Any]:
         """As keys of raytrain.cfg."""
         return {name: value for name, value in self._settings.items() if value is not None}
 
-    def random_shuffle(self, *, seed: int | None = None) -> Dataset:
-        """The same rows in a new order in every epoch. The order depends on the seed of
-        the run, and not on this one, which is refused."""
-        if seed is not None:
-            raise ValueError("random_shuffle: the order depends on the seed of the run: "
-                             "RunConfig(options=['--set=seed=N'])")
-        return self._with(shuffle=True)
+    # ---- Rows in this process ----
 
-    def select_columns(self, columns: list[Any]) -> Dataset:
-        """Those columns only."""
-        return self._with(columns=[columns] if isinstance(columns, str) else columns,
-                          exclude=None)
+    def take(self, limit: int = 20) -> list:
+        """The first rows, as {column: value}."""
+        from itertools import islice
 
-    def drop_columns(self, cols: list[Any]) -> Dataset:
-        """All columns but those."""
-        dropped = [cols] if isinstance(cols, str) else list(cols)
-        columns = self._settings["columns"]
-        if columns is not None:
-            return self._with(columns=[name for name in columns if name not in dropped])
-        return self._with(exclude=[*(self._settings.get("exclude") or []), *dropped])
+        return [{name: _plain(value) for name, value in row.items()}
+                for row in islice(self.iter_rows(), limit)]
 
-    def map_batches(self, fn: object) -> Dataset:
-        """A Dataset to whose batches fn is applied when they are read: it takes {column:
-        array}, and returns another such dict."""
-        mapped = self._with()
-        mapped._functions.append(fn)
-        return mapped
+    def take_all(self, limit: int | None = None) -> list:
+        """All rows. ValueError if they are more than `limit`."""
+        rows = self.take(limit + 1 if limit is not None else 1 << 62)
+        if limit is not None and len(rows) > limit:
+            raise ValueError(f"take_all: there are more than {limit} rows")
+        return rows
+
+    def take_batch(self, batch_size: int = 20, *, batch_format: str | None = "default"):
+        """The first rows as a batch, "numpy", "pandas" or "pyarrow". ValueError: there is
+        none."""
+        for batch in self.iter_batches(batch_size=batch_size):
+            return _row_ops.to_format(batch, batch_format)
+        raise ValueError("take_batch: there is no row")
+
+    def show(self, limit: int = 20) -> None:
+        """Print the first rows."""
+        for row in self.take(limit):
+            print(row)
+
+    def to_pandas(self, limit: int | None = None):
+        """All rows as a DataFrame. ValueError if they are more than `limit`."""
+        batches, rows = [], 0
+        for batch in self.iter_batches(batch_size=4096):
+            rows += _row_ops.rows_of(batch)
+            if limit is not None and rows > limit:
+                raise ValueError(f"to_pandas: there are more than {limit} rows; "
+                                 f"ds.limit({limit}).to_pandas() gives the first ones")
+            batches.append(batch)
+        return frame_of(batches)
+
+    def count(self) -> int:
+        """The rows. If a function of the script decides their number, it is called for all
+        of them."""
+        if self._streams():
+            known = self._known_count()
+            if known is not None:
+                return known
+            return sum(map(_row_ops.rows_of, self._blocks()))
+        return super().count()
+
+    def schema(self) -> Schema:
+        """See DataIterator.schema()."""
+        if not self._streams():
+            return super().schema()
+        made = next(self._blocks(), {})
+        return schema_of(made)
+
+    def _known_count(self) -> int | None:
+        """The rows, if files have their number."""
+        if self._settled() is not self or len(self._base._functions) != 1 \
+                or not self._base._is_whole():
+            return None
+        total = getattr(self._base._functions[0], "total", None)
+        most = self._first_rows()
+        return total if total is None or most is None else min(total, most)
+
+    def _is_whole(self) -> bool:
+        """Are these all rows of its files?"""
+        return self._base is None and not {"filter", "limit", "rows"} & set(self._keys())
+
+    def _file_columns(self) -> dict | None:
+        return None if self._streams() else super()._file_columns()
+
+    def _streams(self) -> bool:
+        """May functions change the number of rows while these are read?"""
+        return self._settled() is not self or self._follows()
+
+    def _follows(self) -> bool:
+        """Are rows read from the functions before? Rows that are shuffled, or chosen by
+        their numbers, are files first."""
+        if self._base is None or self._file is not None or self._settings["shuffle"]:
+            return False
+        chosen = set(self._keys()) - {"path", "format", "shuffle"}
+        return not chosen or (chosen == {"rows"} and self._first_rows() is not None)
+
+    def _first_rows(self) -> int | None:
+        """How many rows limit() leaves, if nothing else chooses rows."""
+        steps = self._settings.get("rows") or []
+        if len(steps) == 1 and set(steps[0]) == {"first", "count"} \
+                and steps[0]["first"] == 0:
+            return steps[0]["count"]
+        return None
+
+    def _blocks(self):
+        """All rows, in batches of any size."""
+        if self._follows():
+            batches = self._base._blocks()
+            if self._first_rows() is not None:
+                batches = _limited(batches, self._first_rows())
+        else:
+            columns = self._open()["columns"]
+            batches = self._source_batches(_made_rows.block_rows(columns, self._functions))
+        for batch in batches:
+            yield from _row_ops.pieces(self._functions, batch)
+
+    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool):
+        if not self._streams():
+            return super()._generate(batch_size, drop_last, codes, unpadded)
+        return _row_ops.rebatched(self._blocks(), batch_size, drop_last)
+
+    def _open(self) -> dict:
+        """Of rows that follow a function, files are made first."""
+        if self._base is not None and self._file is None:
+            self._file = _made_rows.Folder(self._base._blocks(),
+                                           self._base._functions[-1].name)
+            keys = {**self._keys(), "path": self._file.path, "format": "numpy"}
+            self._source = {"config": _config.render({"datasets": {"data": keys}})}
+        return super()._open()
+
+    # ---- How it is made ----
+
+    def _followed(self, functions: list) -> Dataset:
+        """The Dataset of the rows that this one's functions leave."""
+        made = Dataset("rows", format="numpy")
+        moved = ("shuffle", "shuffle_window", "last_batch")
+        made._settings.update({name: self._settings[name] for name in moved
+                               if name in self._settings})
+        made._base = self._with(shuffle=False, shuffle_window=None, last_batch=None)
+        made._functions, made._order = functions, self._order
+        return made
 
     def _transformed(self, state: bytes) -> Dataset:
         """After what was done to it already, by preprocessors in this state."""
-        if self._functions:
+        if not self._is_of_files():
             raise ValueError("a preprocessor after map_batches(): transform() the Dataset "
                              "first, and then map its batches")
         changed = self._with()
@@ -474,33 +676,83 @@ class Dataset(DataIterator):
 
     def _with(self, **changes: object) -> Dataset:
         settings = {**self._settings, **changes}
+        file = self._file if self._base is None else None
         return _dataset(type(self), settings.pop("path"), settings, self._state,
-                        list(self._functions), self._file)
+                        list(self._functions), file, self._base, self._order, self._folder)
 
     def __reduce__(self):
         settings = dict(self._settings)
         return _dataset, (type(self), settings.pop("path"), settings, self._state,
-                          self._functions)
+                          self._functions, None, self._base, self._order, self._folder)
 
     def __eq__(self, other: object) -> bool:
         return (type(other) is type(self) and other._settings == self._settings
-                and other._state == self._state and other._functions == self._functions)
+                and other._state == self._state and other._functions == self._functions
+                and other._base == self._base)
 
     __hash__ = None
 
     def __repr__(self) -> str:
-        return f"Dataset({self.path!r})"
+        steps = [getattr(op, "name", "map_batches") for op in self._functions]
+        of = repr(self.path) if self._base is None else repr(self._base)
+        return ".".join([f"Dataset({of})", *steps])
 
 
-def _dataset(kind: type[Any], path: str, settings: dict[str, Any],
-             state: bytes | None = None, functions: list[Any] = (),
-             file: object = None) -> Dataset:
+def _dataset(kind: type, path: str, settings: dict, state: bytes | None = None,
+             functions: list = (), file: object = None, base: Dataset | None = None,
+             order: int | None = None, folder: str = "") -> Dataset:
     made = kind(path, **settings)
     made._state, made._functions, made._file = state, list(functions), file
+    made._base, made._order, made._folder = base, order, folder
     return made
 
 
-_shards: dict[str, Any] = {}
+def _plain(value: object) -> object:
+    """A number as Python has it."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
+def _limited(batches: object, rows: int):
+    """The first rows of batches."""
+    for batch in batches:
+        here = _row_ops.rows_of(batch)
+        yield batch if here <= rows else _row_ops.slice_of(batch, 0, rows)
+        rows -= here
+        if rows <= 0:
+            return
+
+
+# ---- In a worker ----
+
+_shards: dict = {}
+_registered: dict = {}  # {name: Dataset} of the trainer in this worker
+_prepared: dict = {}  # {name: (name in the configuration, functions)}
+
+
+def register(datasets: dict | None) -> None:
+    """In a worker: the datasets of its trainer."""
+    _registered.update({name: ds for name, ds in (datasets or {}).items()
+                        if isinstance(ds, Dataset)})
+
+
+class _Shard(DataIterator):
+    """A worker's shard of rows that functions of the script make."""
+
+    def __init__(self, name: str, ds: Dataset, equal: bool) -> None:
+        super().__init__({"name": name}, equal)
+        self._name, self._ds = name, ds
+
+    def _open(self) -> dict:
+        if self._name not in _prepared:
+            _prepared[self._name] = _made_rows.prepared(self._name, self._ds, _files)
+        name, self._functions = _prepared[self._name]
+        self._source = {"name": name}
+        return super()._open()
+
+
+def _files(name: str) -> DataIterator:
+    """The shard of rows as they are in files."""
+    return DataIterator({"name": name}, False)
 
 
 def _no_dataset(name: str, names: list) -> str:
@@ -511,17 +763,28 @@ def _no_dataset(name: str, names: list) -> str:
 
 
 def get_dataset_shard(name: str = "train", equal: bool = True) -> DataIterator:
-    """This worker's shard of the dataset `name` of the trainer or of the configuration.
-    COLLECTIVE at the first use of its rows. equal=False: shards may differ by a row, so
-    that none is left out; for an evaluation.
+    """This worker's shard of a dataset of the trainer or of the configuration. COLLECTIVE at
+    the first use of its rows.
 
-    Raises KeyError if the trainer has no dataset of this name.
+    Args:
+        name: The dataset's.
+        equal: False: shards may differ by a row, so that none is left out; for an
+            evaluation.
+
+    Returns:
+        The shard.
+
+    Raises:
+        KeyError: There is no dataset with this name.
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a dataset is a string, not {type(name).__name__}")
-    names = _session.facts().get("datasets", ())
+    names = _made_rows.public_names(_session.facts().get("datasets", ()))
     if name not in names:
         raise NoSuchDataset(_no_dataset(name, names))
     if (name, equal) not in _shards:
-        _shards[name, equal] = DataIterator({"name": name}, equal)
+        ds = _registered.get(name)
+        _shards[name, equal] = (DataIterator({"name": name}, equal)
+                                if ds is None or _made_rows.is_plain(ds)
+                                else _Shard(name, ds, equal))
     return _shards[name, equal]

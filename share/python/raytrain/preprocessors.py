@@ -56,7 +56,7 @@ class Preprocessor:
     def fit(self, ds: object) -> Preprocessor:
         """Learn from all rows of a Dataset of raytrain.data."""
         _dataset("fit", ds)
-        if ds._functions:
+        if not ds._is_of_files():
             raise ValueError("fit() after map_batches(): fit the preprocessor first")
         if ds._state is not None:
             _mapping.check(helper(), ds._state)
@@ -413,7 +413,8 @@ class LabelEncoder(Preprocessor):
     def inverse_transform(self, ds: object):
         """A Dataset whose numbers become labels again when it is read."""
         self._needed()
-        return _dataset("inverse_transform", ds).map_batches(self.inverse_transform_batch)
+        return _dataset("inverse_transform", ds).map_batches(
+            self.inverse_transform_batch, udf_modifying_row_count=False)
 
 
 # ---- Texts ----
@@ -533,7 +534,7 @@ class Chain(Preprocessor):
         if self._head is not None:
             ds = self._head.transform(ds)
         for p in self._rest:
-            ds = ds.map_batches(p.transform_batch)
+            ds = ds.map_batches(p.transform_batch, udf_modifying_row_count=False)
         return ds
 
     def _rows(self, batch: dict[str, Any], inverse: bool) -> dict[str, Any]:
@@ -615,7 +616,7 @@ class BatchMapper(Preprocessor):
 
     def transform(self, ds: object):
         """A Dataset to whose batches the function is applied when they are read."""
-        return ds.map_batches(self._mapper)
+        return ds.map_batches(self._mapper, udf_modifying_row_count=False)
 
     def _rows(self, batch: dict[str, Any], inverse: bool) -> dict[str, Any]:
         return batch if inverse else self._mapper(batch)

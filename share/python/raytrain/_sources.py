@@ -1,0 +1,275 @@
+"""Rows that the reader of files has no format for: numbers, objects of Python, datasets of
+torch, Parquet and JSON files. What is large is read in the workers, as operations do."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import gzip
+import itertools
+import json
+import os
+from typing import Any, Iterator
+
+from . import _frame, _memory, _row_ops
+from ._row_ops import Batch, Function
+
+_AT_ONCE = 1 << 20  # numbers that are written at a time
+_TORCH_ROWS = 256
+_SEEN_LINES = 1000  # of JSON, from which the columns and their types are taken
+
+
+def check_path(path: Any) -> None:
+    """FileNotFoundError if there is no such file, and none that matches it."""
+    if isinstance(path, (str, os.PathLike)) and not os.path.exists(path) \
+            and not glob.glob(os.fspath(path)):
+        what = "no file matches the pattern" if glob.has_magic(os.fspath(path)) else \
+            os.strerror(errno.ENOENT)
+        raise FileNotFoundError(errno.ENOENT, what, os.fspath(path))
+
+
+# ---- Objects of Python ----
+
+
+def columns_of_items(items: Any) -> Batch:
+    """The columns of rows that are dicts, or of values."""
+    rows = list(items)
+    if not rows:
+        raise ValueError("from_items: there are no items")
+    if not isinstance(rows[0], dict):
+        rows = [{"item": item} for item in rows]
+    return _row_ops.of_rows(rows, "from_items")
+
+
+class Numbers:
+    """A file of the numbers 0 .. n - 1, written a part at a time."""
+
+    def __init__(self, n: int):
+        import numpy
+
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"range() takes a number of rows of at least 1, not {n!r}")
+        self._file = _memory._File("id.npy")
+        self.path: str = self._file.path
+        described = {"descr": "<i8", "fortran_order": False, "shape": (n,)}
+        with open(self.path, "wb") as out:
+            numpy.lib.format.write_array_header_1_0(out, described)
+            for first in range(0, n, _AT_ONCE):
+                numpy.arange(first, min(first + _AT_ONCE, n), dtype="<i8").tofile(out)
+
+
+# ---- Datasets of torch ----
+
+
+def torch_op(dataset: Any) -> _row_ops.Op:
+    """Of numbers of rows, as the column "id", the rows of a dataset of torch."""
+    if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
+        raise TypeError(
+            "from_torch() takes a dataset with a length, whose items have numbers, not "
+            f"{type(dataset).__name__}; of an iterable one, from_items(list(dataset))")
+    op = _row_ops.MapBatches(Function(_torch_rows, (dataset,)), _TORCH_ROWS, "numpy", True)
+    op.name = f"from_torch({type(dataset).__name__})"
+    return op
+
+
+def _torch_rows(batch: Batch, dataset: Any) -> Batch:
+    rows = []
+    for number in batch["id"]:
+        item = dataset[int(number)]
+        if isinstance(item, dict):
+            rows.append({name: _value(value) for name, value in item.items()})
+        elif isinstance(item, (tuple, list)):
+            rows.append({f"item_{i}": _value(value) for i, value in enumerate(item)})
+        else:
+            rows.append({"item": _value(item)})
+    return _row_ops.of_rows(rows, "from_torch")
+
+
+def _value(value: Any) -> Any:
+    """Tensors and pictures as arrays."""
+    if hasattr(value, "detach"):
+        return value.detach().cpu().numpy()
+    if hasattr(value, "__array_interface__"):
+        import numpy
+
+        return numpy.asarray(value)
+    return value
+
+
+# ---- Parquet ----
+
+
+class ReadGroups(_row_ops.Op):
+    """Of the places of row groups, their rows."""
+
+    keeps = False
+    batch_size = 1
+
+    def __init__(self, columns: list[str] | None, total: int):
+        self.columns = columns
+        self.total = total
+        self.name = "read_parquet"
+
+    def pieces(self, batch: Batch) -> Iterator[Batch]:
+        import pyarrow.parquet
+
+        arrow = _row_ops.arrow()
+        for path, group in zip(batch["path"], batch["group"]):
+            with open(path, "rb") as opened:
+                file = pyarrow.parquet.ParquetFile(opened)
+                for part in file.iter_batches(row_groups=[int(group)],
+                                              columns=self.columns):
+                    yield _row_ops.of_format(arrow.Table.from_batches([part]), path)
+
+
+def parquet_groups(paths: Any, columns: list[str] | None
+                   ) -> tuple[list[dict[str, Any]], int]:
+    """(the places of all row groups, the number of rows)."""
+    _row_ops.arrow()
+    import pyarrow.parquet
+
+    groups: list[dict[str, Any]] = []
+    total = 0
+    for path in _parquet_files(paths):
+        with open(path, "rb") as opened:
+            file = pyarrow.parquet.ParquetFile(opened)
+            missing = [n for n in columns or [] if n not in file.schema_arrow.names]
+            if missing:
+                raise KeyError(f"{path}: there is no column {missing[0]!r}; the columns are "
+                               f"{list(file.schema_arrow.names)}")
+            for group in range(file.metadata.num_row_groups):
+                rows = file.metadata.row_group(group).num_rows
+                total += rows
+                if rows:
+                    groups.append({"path": path, "group": group})
+    if not groups:
+        raise ValueError(f"read_parquet: {paths!r} has no rows")
+    return groups, total
+
+
+def _parquet_files(paths: Any) -> list[str]:
+    files: list[str] = []
+    for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
+        check_path(path)
+        path = os.fspath(path)
+        if os.path.isdir(path):
+            found = glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"),
+                              recursive=True)
+        else:
+            found = [path] if os.path.exists(path) else glob.glob(path)
+        if not found:
+            raise FileNotFoundError(errno.ENOENT, "no file ends in .parquet", path)
+        files += sorted(map(os.path.abspath, found))
+    return files
+
+
+# ---- JSON, an object a line ----
+
+
+class ParseLines(_row_ops.Op):
+    """Of lines of JSON, the column "text", their rows. kinds: {column: the type of its
+    numbers, or "str"}; None: as the values are."""
+
+    keeps = False
+
+    def __init__(self, kinds: dict[str, str | None]):
+        self.kinds = kinds
+        self.name = "read_json"
+
+    def pieces(self, batch: Batch) -> Iterator[Batch]:
+        rows = [_object(line) for line in batch["text"] if line and line.strip()]
+        for row in rows:
+            for name in row:
+                if name not in self.kinds:
+                    raise ValueError(
+                        f"read_json: a row has {name!r}, which the first {_SEEN_LINES} rows "
+                        "have not: name it in dtypes={NAME: \"float64\"}")
+        yield {name: _column(name, kind, [row.get(name) for row in rows])
+               for name, kind in self.kinds.items()} if rows else {}
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"read_json: {line[:80]!r} is not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"read_json: each line is an object, {{...}}, and one is "
+                         f"{line[:80]!r}; a file of one array is "
+                         "from_items(json.load(file))")
+    for name, value in row.items():
+        if isinstance(value, dict):
+            raise ValueError(f"read_json: {name!r} is an object within an object, which a "
+                             "column cannot hold")
+    return row
+
+
+def _column(name: str, kind: str | None, values: list[Any]) -> Any:
+    import numpy
+
+    if kind is None or kind == "str":
+        return _frame.array_of(name, values)
+    missing = any(value is None for value in values)
+    if missing and not kind.startswith("float"):
+        raise ValueError(f"read_json: {name!r} is missing in a row, and the first rows were "
+                         f"all {kind}: dtypes={{{name!r}: \"float64\"}} has NaN for it")
+    try:
+        return numpy.array([numpy.nan if v is None else v for v in values], kind)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"read_json: {name!r} is {kind} in the first rows, and later "
+                         f"another type: {error}; dtypes={{{name!r}: ...}} sets it"
+                         ) from None
+
+
+def json_kinds(path: Any, dtypes: dict[str, Any] | None) -> dict[str, str | None]:
+    """The columns of files of JSON, and their types, from the first lines."""
+    kinds: dict[str, str | None] = {}
+    seen: dict[str, list[Any]] = {}
+    rows = [_object(line) for line in _first_lines(path)]
+    for row in rows:
+        for name in row:
+            seen.setdefault(name, [])
+    for name, values in seen.items():
+        values += [row.get(name) for row in rows]
+        kinds[name] = _kind(values)
+    for name, dtype in (dtypes or {}).items():
+        text = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+        kinds[name] = {"int": "int64", "float": "float64"}.get(text, text)
+    if not kinds:
+        raise ValueError(f"read_json: {path!r} has no rows")
+    return kinds
+
+
+def _kind(values: list[Any]) -> str | None:
+    there = [v for v in values if v is not None]
+    if not there or any(isinstance(v, list) for v in there):
+        return None
+    if all(isinstance(v, bool) for v in there):
+        return "bool" if len(there) == len(values) else "float64"
+    if all(isinstance(v, (int, float)) for v in there):
+        whole = len(there) == len(values) and all(isinstance(v, int) for v in there)
+        return "int64" if whole else "float64"
+    return "str"
+
+
+def _first_lines(path: Any) -> list[str]:
+    path = os.fspath(path)
+    if os.path.isdir(path):
+        names = [os.path.join(path, name) for name in sorted(os.listdir(path))]
+        files = [name for name in names if os.path.isfile(name)]
+    else:
+        files = [path] if os.path.exists(path) else sorted(glob.glob(path))
+    lines: list[str] = []
+    for file in files:
+        with open(file, "rb") as raw:
+            start = raw.read(4)
+        if start == b"\x28\xb5\x2f\xfd":
+            raise ValueError(f"read_json: {file} is compressed with zstd, from which the "
+                             "types are not found out: name all columns in dtypes=")
+        opened = gzip.open if start[:2] == b"\x1f\x8b" else open
+        with opened(file, "rt", encoding="utf-8", errors="surrogateescape") as text:
+            lines += itertools.islice((line for line in text if line.strip()),
+                                      _SEEN_LINES - len(lines))
+        if len(lines) >= _SEEN_LINES:
+            break
+    return lines

@@ -1,0 +1,396 @@
+#!/bin/sh
+test_description='datasets in Python before a trainer: rows changed, chosen and ordered'
+. "$(dirname "$0")/setup.sh"
+
+PYTHONPATH=$stage/share/raytrain/python
+export PYTHONPATH
+
+cat >common.py <<\EOT
+import os, sys
+import numpy as np
+import raytrain
+from raytrain import Checkpoint, DataConfig, DataParallelTrainer, RunConfig, ScalingConfig, data
+from raytrain.data import *
+
+DRIVER = int(os.environ.setdefault("DRIVER", str(os.getpid())))  # workers inherit it
+
+def trainer(function, datasets, workers=2, **arguments):
+    run = arguments.pop("run", {})
+    return DataParallelTrainer(
+        function, datasets=datasets, scaling_config=ScalingConfig(num_workers=workers),
+        run_config=RunConfig(launcher="local", storage_path="runs", verbose=0, **run),
+        **arguments)
+
+def refused(kind, words, call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except kind as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"{words}: nothing was refused")
+
+def ids(rows, name="id"):
+    return [int(row[name]) for row in rows]
+
+def in_worker(row):
+    assert os.getpid() != DRIVER, "a function ran in the driver"
+    return row
+EOT
+"$PYTHON" - <<\EOT
+import json
+import numpy as np
+n = 1000
+np.savez("rows.npz", id=np.arange(n), x=np.arange(2.0 * n).reshape(n, 2), k=np.arange(n) % 7)
+with open("lines.jsonl", "w") as file:
+    for i in range(300):
+        file.write(json.dumps({"id": i, "t": f"text {i}", "v": [i, i + 1],
+                               "f": i / 2 if i % 3 else None}) + "\n\n")
+EOT
+
+test_expect_success 'functions change batches and rows, and another Dataset is made' '
+	cat >functions.py <<-\EOT &&
+	from common import *
+	d = read_numpy("rows.npz")
+	class Add:
+	    made = 0
+	    def __init__(self, n, m=0):
+	        Add.made += 1
+	        self.n = n + m
+	    def __call__(self, batch, more=0):
+	        return {"id": batch["id"] + self.n + more}
+	m = d.map_batches(Add, fn_constructor_args=(5,), fn_constructor_kwargs={"m": 1},
+	                  fn_kwargs={"more": 10}, batch_size=100)
+	assert ids(m.take(2)) == [16, 17] and Add.made == 1 and m.count() == 1000
+	assert ids(d.take(1)) == [0] and d.columns() == ["id", "x", "k"]
+	sizes = []
+	def sized(batch):
+	    sizes.append(len(batch["id"]))
+	    return batch
+	d.map_batches(sized, batch_size=300).take_all()
+	assert set(sizes) == {300, 100}, sizes
+	p = d.map_batches(lambda df: df[df.id % 2 == 1][["id"]], batch_format="pandas")
+	assert p.count() == 500 and p.to_pandas()["id"].tolist() == list(range(1, 1000, 2))
+	def parts(batch):
+	    yield {"id": batch["id"][:1]}
+	    yield {"id": batch["id"][-1:]}
+	assert ids(d.map_batches(parts, batch_size=500).take_all()) == [0, 499, 500, 999]
+	assert ids(d.map(lambda row: {"id": row["id"] * 2}).take(3)) == [0, 2, 4]
+	twice = d.flat_map(lambda row: [{"id": row["id"]}] * int(row["k"]))
+	assert ids(twice.take(6)) == [1, 2, 2, 3, 3, 3] and twice.count() == int((np.arange(1000) % 7).sum())
+	few = d.filter(lambda row, k: row["k"] == k, fn_args=[3])
+	assert few.count() == 143 and ids(few.take(2)) == [3, 10]
+	assert [len(b["id"]) for b in few.iter_batches(batch_size=100)] == [100, 43]
+	assert [len(b["id"]) for b in few.iter_batches(batch_size=100, drop_last=True)] == [100]
+	y = d.add_column("y", lambda df: df["id"] * 2).rename_columns({"id": "i"}).drop_columns(["x"])
+	assert y.schema() == {"i": ("int64", ()), "k": ("int64", ()), "y": ("int64", ())}, y.schema()
+	assert y.schema().names == ["i", "k", "y"] and y.select_columns("y").take(2) == [{"y": 0}, {"y": 2}]
+	assert y.rename_columns(["a", "b", "c"]).columns() == ["a", "b", "c"]
+	y.limit(1).show()
+	assert y.take_batch(3, batch_format="pandas")["y"].tolist() == [0, 2, 4]
+	EOT
+	"$PYTHON" functions.py >out 2>err && test_must_be_empty err &&
+	echo "{\"i\": 0, \"k\": 0, \"y\": 0}" | tr "\"" "\047" | test_cmp - out
+'
+test_expect_success 'an expression filters, and can reach nothing but columns' '
+	cat >expressions.py <<-\EOT &&
+	from common import *
+	d = from_items([{"n": i, "s": s} for i, s in enumerate(["a", "b", None, "c", "a"])])
+	for expr, rows in (("n > 1 and s == \"a\"", [4]), ("not n % 2", [0, 2, 4]),
+	                   ("s in [\"a\", \"c\"] or n == 1", [0, 1, 3, 4]), ("1 <= n < 3", [1, 2]),
+	                   ("s > \"a\"", [1, 3]), ("n not in (0, 4) and -n + 1 < 0", [2, 3])):
+	    assert ids(d.filter(expr=expr).take_all(), "n") == rows, expr
+	bound = d.filter(expr="n >= 3")
+	assert not bound._functions and bound.count() == 2  # by the reader of files
+	assert ids(bound.filter(expr="n <= 3").take_all(), "n") == [3]
+	for expr in "__import__(1)", "n.real", "(lambda: 1)()", "[x for x in s]", "n[0]", "n if n else s", "n >":
+	    refused(ValueError, "expr=", d.filter, expr=expr)
+	refused(KeyError, "no column", d.filter(expr="m > 1").take, 1)
+	refused(ValueError, "one of them", d.filter)
+	EOT
+	"$PYTHON" expressions.py 2>err && test_must_be_empty err
+'
+test_expect_success 'limits, splits and shuffles choose rows by their numbers, and add up' '
+	cat >chosen.py <<-\EOT &&
+	from common import *
+	d = read_numpy("rows.npz")
+	assert ids(d.limit(5).limit(3).take_all()) == [0, 1, 2]
+	assert [p.count() for p in d.split_proportionately([0.2, 0.5])] == [200, 500, 300]
+	a, b, c = d.split_at_indices([10, 15])
+	assert ids(b.take_all()) == [10, 11, 12, 13, 14] and c.count() == 985
+	assert ids(c.limit(5).split_at_indices([2])[1].take_all()) == [17, 18, 19]
+	assert ids(d.train_test_split(2)[1].take_all()) == [998, 999]
+	for base in d, d.filter(lambda row: True), d.map_batches(lambda b: b):
+	    train, test = base.train_test_split(0.25, shuffle=True, seed=7)
+	    train, test = ids(train.take_all()), ids(test.take_all())
+	    assert (len(train), len(test)) == (750, 250) and sorted(train + test) == list(range(1000))
+	    assert test != sorted(test) and test == ids(base.train_test_split(0.25, shuffle=True, seed=7)[1].take_all())
+	fixed = d.random_shuffle(seed=1)
+	order = ids(fixed.take_all())
+	assert order == ids(fixed.take_all()) != list(range(1000)) and sorted(order) == list(range(1000))
+	assert ids(fixed.limit(9).take_all()) == order[:9]
+	anew = d.random_shuffle()
+	assert ids(anew.take_all()) != ids(anew.take_all())
+	some = anew.limit(50)
+	first, second = ids(some.take_all()), ids(some.take_all())
+	assert first != second and sorted(first) == sorted(second) != list(range(50))
+	parts = [set(ids(p.take_all())) for p in anew.split_proportionately([0.5])]
+	assert len(parts[0] | parts[1]) == 1000
+	odd = d.filter(lambda row: row["id"] % 2 == 1).random_shuffle(seed=3)
+	assert sorted(ids(odd.limit(10).take_all())) == sorted(ids(odd.take_all())[:10])
+	refused(ValueError, "between 0 and 1", d.train_test_split, 1.5)
+	refused(ValueError, "there are 1000 rows", d.train_test_split, 1000)
+	refused(ValueError, "stratify", d.train_test_split, 0.5, stratify="k")
+	refused(ValueError, "less than 1", d.split_proportionately, [0.5, 0.5])
+	refused(ValueError, "at least 1", d.limit, 0)
+	refused(ValueError, "leaves no row", d.filter(lambda row: False).random_shuffle(seed=1).take, 1)
+	EOT
+	"$PYTHON" chosen.py 2>err && test_must_be_empty err
+'
+test_expect_success 'rows come from items, numbers, JSON and datasets of torch; a missing file is an error at once' '
+	cat >sources.py <<-\EOT &&
+	from common import *
+	assert from_items([3, 4]).take_all() == [{"item": 3}, {"item": 4}]
+	assert from_items([{"a": 1, "b": "x"}, {"a": 2.5, "b": None}]).take_all()[1] == {"a": 2.5, "b": None}
+	assert ids(data.range(5).take_all()) == [0, 1, 2, 3, 4] and data.range(3000000).count() == 3000000
+	j = read_json("lines.jsonl")
+	assert j.count() == 300 and j.schema() == {"id": ("int64", ()), "t": ("str", ()),
+	    "v": ("int64", (2,)), "f": ("float64", ())}, j.schema()
+	row = j.take(2)[1]
+	assert (row["id"], row["t"], row["v"].tolist(), row["f"]) == (1, "text 1", [1, 2], 0.5)
+	class Squares:
+	    def __len__(self):
+	        return 600
+	    def __getitem__(self, i):
+	        return np.full(2, i), i * i
+	t = from_torch(Squares())
+	assert t.count() == 600 and t.take(3)[2]["item_1"] == 4 and t.take(3)[2]["item_0"].tolist() == [2, 2]
+	refused(TypeError, "from_items(list", from_torch, iter([]))
+	for read in read_csv, read_hdf5, read_numpy, read_text, read_json, read_libsvm, read_idx:
+	    refused(FileNotFoundError, "nowhere", read, "nowhere")
+	refused(FileNotFoundError, "no file matches", read_csv, "nowhere-*.csv")
+	with open("bad.jsonl", "w") as file:
+	    file.write("{\"a\": 1}\n" * 2000 + "{\"a\": null}\n")
+	refused(ValueError, "dtypes={" + repr("a") + ": \"float64\"}", read_json("bad.jsonl").count)
+	assert np.isnan(read_json("bad.jsonl", dtypes={"a": float}).take_all()[-1]["a"])
+	with open("bad.jsonl", "w") as file:
+	    file.write("{\"a\": 1}\n" * 2000 + "{\"b\": 1}\n")
+	refused(ValueError, "has " + repr("b"), read_json("bad.jsonl").count)
+	EOT
+	"$PYTHON" sources.py 2>err && test_must_be_empty err
+'
+test_expect_success 'Parquet files are read by their row groups, with what pyarrow documents' '
+	mkdir -p standin/pyarrow && cat >standin/pyarrow/__init__.py <<-\EOT &&
+	"""The part of pyarrow 15 that is used, after its documentation (API Reference, Table, Array,
+	ChunkedArray); its own file format."""
+	import numpy as np
+	class Array:
+	    def __init__(self, values):
+	        self.values = list(values)
+	    @property
+	    def null_count(self):
+	        return sum(v is None for v in self.values)
+	    def combine_chunks(self):
+	        return self
+	    def to_numpy(self, zero_copy_only=True):
+	        if zero_copy_only:
+	            raise ValueError("would copy")
+	        return np.array(self.values)
+	    def to_pylist(self):
+	        return list(self.values)
+	class RecordBatch:
+	    def __init__(self, columns):
+	        self.columns = columns
+	class Table:
+	    def __init__(self, columns):
+	        self.made = {n: c if isinstance(c, Array) else Array(c) for n, c in columns.items()}
+	        self.column_names = list(columns)
+	    @classmethod
+	    def from_batches(cls, batches):
+	        return cls(batches[0].columns)
+	    def column(self, name):
+	        return self.made[name]
+	    def to_pydict(self):
+	        return {n: c.to_pylist() for n, c in self.made.items()}
+	def table(data):
+	    return Table(data)
+	EOT
+	cat >standin/pyarrow/parquet.py <<-\EOT &&
+	"""pyarrow.parquet.ParquetFile, likewise."""
+	import os, pickle
+	from types import SimpleNamespace
+	from pyarrow import Array, RecordBatch
+	class ParquetFile:
+	    def __init__(self, source):
+	        self.groups = pickle.load(source)
+	        self.schema_arrow = SimpleNamespace(names=list(self.groups[0]))
+	        rows = [len(next(iter(g.values()))) for g in self.groups]
+	        self.metadata = SimpleNamespace(num_rows=sum(rows), num_row_groups=len(rows),
+	            row_group=lambda i: SimpleNamespace(num_rows=rows[i]))
+	    def iter_batches(self, batch_size=65536, row_groups=None, columns=None):
+	        with open("pids", "a") as file:
+	            file.write(f"{os.getpid()}\n")
+	        for i in row_groups:
+	            group = self.groups[i]
+	            for first in range(0, len(next(iter(group.values()))), 7):
+	                yield RecordBatch({n: Array(group[n][first:first + 7])
+	                                   for n in columns or group})
+	EOT
+	cat >parquet.py <<-\EOT &&
+	from common import *
+	import pickle
+	os.makedirs("tables", exist_ok=True)
+	for file in range(3):
+	    groups = [{"id": list(range(50 * file + 10 * g, 50 * file + 10 * g + 10)), "s": [None, "x"] * 5}
+	              for g in range(5)]
+	    with open(f"tables/{file}.parquet", "wb") as out:
+	        pickle.dump(groups, out)
+	d = read_parquet("tables", columns=["id"])
+	assert d.count() == 150 and d.limit(20).count() == 20 and not os.path.exists("pids")  # by the files alone
+	assert ids(d.take(12)) == list(range(12)) and d.columns() == ["id"]
+	assert read_parquet(["tables/0.parquet", "tables/2.parquet"]).take_all()[50:52] == \
+	    [{"id": 100, "s": None}, {"id": 101, "s": "x"}]
+	table = d.map_batches(lambda t: t, batch_format="pyarrow").take_batch(2)
+	assert table["id"].tolist() == [0, 1]
+	os.unlink("pids")
+	def train():
+	    shard = raytrain.get_dataset_shard("train")
+	    np.save(f"parquet-{raytrain.get_context().get_world_rank()}.npy",
+	            np.concatenate([b["id"] for b in shard.iter_batches(batch_size=25)]))
+	    raytrain.report({"ok": 1})
+	trainer(train, {"train": d.random_shuffle()}).fit()
+	got = np.concatenate([np.load(f"parquet-{r}.npy") for r in range(2)]).tolist()
+	assert sorted(got) == list(range(150)) and got != sorted(got)
+	pids = open("pids").read().split()
+	assert len(pids) == 15 and len(set(pids)) == 2 and str(os.getpid()) not in pids, pids
+	refused(KeyError, "no column", read_parquet, "tables", columns=["z"])
+	refused(FileNotFoundError, "nowhere", read_parquet, "nowhere")
+	EOT
+	PYTHONPATH=$PWD/standin:$PYTHONPATH "$PYTHON" parquet.py 2>err &&
+	"$PYTHON" -c "
+from common import *
+try:
+    import pyarrow
+except ImportError:
+    refused(ImportError, \"pip install pyarrow\", read_parquet, \"tables\")
+"
+'
+test_expect_success 'functions run in the workers, where every row arrives once in each epoch' '
+	cat >workers.py <<-\EOT &&
+	from common import *
+	def train():
+	    rank = raytrain.get_context().get_world_rank()
+	    shard, orders = raytrain.get_dataset_shard("train"), []
+	    assert shard.columns() == ["id"], shard.columns()
+	    for epoch in range(2):
+	        orders.append([int(i) for b in shard.iter_batches(batch_size=30) for i in b["id"]])
+	    valid = raytrain.get_dataset_shard("valid")
+	    rows = sum(len(b["id"]) for b in valid.iter_batches(batch_size=64))
+	    np.save(f"orders-{rank}.npy", np.array(orders))
+	    raytrain.report({"rows": rows})
+	d = read_numpy("rows.npz").map_batches(in_worker)
+	def doubled(batch):
+	    in_worker(batch)
+	    return {"id": batch["id"] * 2}
+	valid = d.filter(lambda row: row["id"] < 77)
+	for rows, expected in (
+	        (d.map_batches(doubled), [2 * i for i in range(1000)]),
+	        (d.map_batches(lambda b: {"id": in_worker(b)["id"][::2]}, batch_size=10), list(range(0, 1000, 2))),
+	        (d.filter(lambda row: row["id"] % 5 == 2).map_batches(doubled).random_shuffle(),
+	         [2 * i for i in range(2, 1000, 5)]),
+	        (d.filter(expr="id % 4 == 1").train_test_split(0.2)[0].flat_map(
+	            lambda row: [{"id": in_worker(row)["id"]}] * 2), [i for i in range(1, 800, 4) for _ in range(2)])):
+	    result = trainer(train, {"train": rows, "valid": valid}, run={"name": "workers"},
+	                     data_config=DataConfig(datasets_to_split=["train"])).fit()
+	    assert result.metrics["rows"] == 77, result.metrics
+	    orders = [np.load(f"orders-{rank}.npy") for rank in range(2)]
+	    for epoch in range(2):
+	        both = [orders[rank][epoch] for rank in range(2)]
+	        assert sorted(np.concatenate(both).tolist()) == sorted(expected)
+	    steady = orders[0][0].tolist() == orders[0][1].tolist()
+	    assert steady == (not rows._settings["shuffle"])
+	assert not [name for name in os.listdir("runs") if ".rows-" in name], os.listdir("runs")
+	EOT
+	"$PYTHON" workers.py 2>err
+'
+test_expect_success 'a run that goes on with other workers gets the same rows in the same order' '
+	cat >resumed.py <<-\EOT &&
+	from common import *
+	def train():
+	    context = raytrain.get_context()
+	    workers, rank = context.get_world_size(), context.get_world_rank()
+	    shard = raytrain.get_dataset_shard("train")
+	    for step, batch in enumerate(shard.iter_batches(batch_size=12 // workers)):
+	        k = raytrain.get_checkpoint().to_dict()["k"] + 1 + step if raytrain.get_checkpoint() else step
+	        np.save(f"step-{name}-{k}-{rank}-{workers}.npy", batch["id"])
+	        raytrain.report({"k": k}, checkpoint=Checkpoint.from_dict({"k": k}))
+	        if k == 5 and workers == 2:
+	            raise RuntimeError("enough")
+	kinds = {"streamed": lambda d: d.map_batches(lambda b: {"id": b["id"] + 1}).random_shuffle(seed=2),
+	         "made": lambda d: d.filter(lambda row: row["id"] % 3 == 0)}
+	name = sys.argv[1]
+	rows = kinds[name](read_numpy("rows.npz").limit(360))
+	if __name__ == "__main__":
+	    try:
+	        trainer(train, {"train": rows}, run={"name": name}).fit()
+	    except raytrain.TrainingFailedError:
+	        pass
+	    DataParallelTrainer.restore("runs/" + name, scaling_config=ScalingConfig(num_workers=3)).fit()
+	    got = []
+	    for k in range(rows.count() // 12):
+	        workers = 2 if k <= 5 else 3
+	        got += [int(i) for rank in range(workers) for i in np.load(f"step-{name}-{k}-{rank}-{workers}.npy")]
+	    assert got == ids(rows.take_all()), got
+	EOT
+	for kind in streamed made; do
+		"$PYTHON" resumed.py $kind 2>err || return 1
+	done
+'
+test_expect_success 'a worker holds a few blocks of rows that are made, whatever their number' '
+	cat >memory.py <<-\EOT &&
+	from common import *
+	import resource
+	from raytrain import _made_rows
+	def train():
+	    shard = raytrain.get_dataset_shard("train")
+	    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+	    rows = shard.count()
+	    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+	    raytrain.report({"rows": rows, "blocks": grown * 1024 / _made_rows.BLOCK_BYTES})
+	np.save("large.npy", np.zeros((1500000, 16)))
+	rows = read_numpy("large.npy").map_batches(lambda b: {"x": b["large"][:, :8]}, udf_modifying_row_count=True)
+	result = trainer(train, {"train": rows}).fit()
+	os.unlink("large.npy")
+	print(result.metrics["blocks"])
+	assert result.metrics["rows"] == 1500000 and result.metrics["blocks"] < 3, result.metrics
+	EOT
+	"$PYTHON" memory.py 2>err
+'
+test_expect_success 'what cannot be is refused, with what to do' '
+	cat >no.py <<-\EOT &&
+	from common import *
+	from raytrain.preprocessors import StandardScaler
+	from raytrain.xgboost import XGBoostTrainer
+	d = read_numpy("rows.npz")
+	late = d.map_batches(lambda b: b if b["id"][0] < 900 else {"id": b["id"][:1]})
+	def train():
+	    for batch in raytrain.get_dataset_shard("train").iter_batches(batch_size=50):
+	        pass
+	refused(raytrain.TrainingFailedError, "udf_modifying_row_count=True",
+	        trainer(train, {"train": late.select_columns("id")}, workers=1).fit)
+	refused(TypeError, "BatchMapper", trainer(train, {"train": late},
+	        preprocessor=StandardScaler(["x"])).fit)
+	refused(TypeError, "transformed", XGBoostTrainer, params={}, datasets={"train": late})
+	refused(ValueError, "map_batches(<lambda>) returned columns of different lengths",
+	        d.map_batches(lambda b: {"a": b["id"], "b": b["id"][1:]}).take, 1)
+	refused(TypeError, "and not a batch", d.map_batches(lambda b: 1).take, 1)
+	refused(TypeError, "and not a row", d.map(lambda row: 1).take, 1)
+	refused(TypeError, "no argument", d.map_batches, lambda b: b, size=3)
+	refused(ValueError, "batch_format", d.map_batches, lambda b: b, batch_format="polars")
+	refused(ValueError, "for a class", d.map_batches, lambda b: b, fn_constructor_args=[1])
+	refused(KeyError, "no column", d.map(lambda row: row).select_columns(["z"]).take, 1)
+	refused(KeyError, "give the trainer", raytrain.get_dataset_shard, "val")
+	assert d.map_batches(lambda b: b, num_gpus=1, concurrency=4).count() == 1000
+	EOT
+	"$PYTHON" no.py 2>err
+'
+test_done
