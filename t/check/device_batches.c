@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "standin_cuda.h"
+#include "standin_fail.h"
 
 /* ---- The library ---- */
 
@@ -280,7 +281,7 @@ static int batch_use(struct job *j, uint64_t rows)
     if (j->card && j->sync)
         must(cuda.cuStreamSynchronize(NULL));
     if (*j->fail && j->n_batches == 3)
-        setenv("STANDIN_CUDA_FAIL", j->fail, 1);
+        standin_fail("STANDIN_CUDA_FAIL", j->fail);
     return rc;
 }
 
@@ -354,6 +355,7 @@ int train_func(raytrain_context *ctx)
     struct job j;
     int rc;
 
+    standin_fail_prepare();
     job_read(&j, ctx);
     j.n_batches = raytrain_training_iteration(ctx) * j.every;
     rc = sums_begin(&j);

@@ -44,6 +44,7 @@
 #include <unistd.h>
 
 #include "standin_cuda.h"
+#include "standin_fail.h"
 
 /* ---- The library ---- */
 
@@ -316,7 +317,7 @@ static int moves_collect(struct model *m)
     if (strcmp(how, "inside") == 0)
         must(cuda.standin_launch(NULL, die_run, NULL));
     if (strcmp(how, "break") == 0)
-        setenv("STANDIN_NCCL_BREAK", "1", 1);
+        standin_fail("STANDIN_NCCL_BREAK", "1");
     if (strcmp(how, "apart") == 0)
         move.shape[0]--;
     rc = raytrain_allgather_tensor(m->ctx, &few, &gathered);
@@ -476,9 +477,10 @@ static int fail(struct model *m, raytrain_checkpoint *ck, int64_t iteration)
         return 0;
     if (strcmp(how, "kill") == 0)
         kill(getpid(), SIGKILL);
-    if (strchr(how, ':'))
-        return setenv("STANDIN_CUDA_FAIL", how, 1) != 0;
-    return wrong_put(m, ck, how);
+    if (!strchr(how, ':'))
+        return wrong_put(m, ck, how);
+    standin_fail("STANDIN_CUDA_FAIL", how);
+    return 0;
 }
 
 /* ---- Training ---- */
@@ -554,6 +556,7 @@ int train_func(raytrain_context *ctx)
     bool card, mixed, collect, give, hip;
     int rc;
 
+    standin_fail_prepare();
     if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
         raytrain_config_int(ctx, "size", 1000, &n) ||
         raytrain_config_int(ctx, "cards", 2, &n_cards) ||

@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "standin_cuda.h"
+#include "standin_fail.h"
 
 /* ---- The library ---- */
 
@@ -441,12 +442,17 @@ static void gradients_spoil(struct model *m, const char *how)
 
 static void fail_midway(const char *how)
 {
+    const char *equals = strchr(how, '=');
+    char name[64];
+
     if (strcmp(how, "kill") == 0)
         kill(getpid(), SIGKILL);
-    if (strchr(how, '='))
-        must(putenv(strdup(how)));
-    else if (strchr(how, ':'))
-        must(setenv("STANDIN_CUDA_FAIL", how, 1));
+    if (!equals && strchr(how, ':'))
+        standin_fail("STANDIN_CUDA_FAIL", how);
+    if (!equals)
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)(equals - how), how);
+    standin_fail(name, equals + 1);
 }
 
 /* ---- Training ---- */
@@ -533,6 +539,7 @@ int train_func(raytrain_context *ctx)
     bool stream;
     int rc;
 
+    standin_fail_prepare();
     if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
         raytrain_config_int(ctx, "bucket_bytes", 1000, &bucket_bytes) ||
         raytrain_config_int(ctx, "cards", 2, &cards) ||
