@@ -47,4 +47,4 @@ UNIT_TESTS += t/unit/test_array t/unit/test_memory t/unit/test_error t/unit/test
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_json_writer \
 	t/unit/test_words t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_number t/unit/test_shm_tidy \
 	t/unit/test_child t/unit/test_name_index t/unit/test_process_mark \
-	t/unit/test_sparkline t/unit/test_tcp_peer
+	t/unit/test_sparkline t/unit/test_tcp_peer t/unit/test_thread

@@ -18,6 +18,7 @@
 
 #include "util/clock.h"
 #include "util/fault.h"
+#include "util/thread.h"
 
 /* The same on every architecture; headers of older systems lack it. */
 #ifndef SYS_pidfd_open
@@ -85,13 +86,12 @@ static int waiter_start(struct waiter *w)
 {
     pthread_attr_t attr;
     pthread_t thread;
-    sigset_t all, saved;
+    sigset_t saved;
     int rc = pthread_attr_init(&attr);
 
     if (rc != 0)
         return rc;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &saved);
+    thread_signals_block(&saved);
     rc = pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     if (rc == 0)
         rc = pthread_create(&thread, &attr, waiter_run, w);

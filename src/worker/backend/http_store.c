@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/thread.h"
+
 /* Addresses of one process; far more than they need. */
 #define VALUE_MAX ((size_t)1 << 20)
 /* Of a client that says nothing more. */
@@ -260,7 +262,7 @@ int http_store_start(int listening, http_store_members members,
                      struct error *err)
 {
     struct http_store *s = calloc(1, sizeof *s);
-    sigset_t all, before;
+    sigset_t before;
 
     *out = NULL;
     if (!s) {
@@ -271,8 +273,7 @@ int http_store_start(int listening, http_store_members members,
     s->admits = admits;
     s->arg = arg;
     /* its thread inherits the mask: signals are for the main thread */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_signals_block(&before);
     s->daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, on_connection, s, on_request,
         s, MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_COMPLETED, on_end,
