@@ -267,7 +267,6 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/py.typed \
 	share/python/raytrain/preprocessors.py \
 	share/python/raytrain/result.py \
-	share/python/raytrain/tensorflow.py \
 	share/python/raytrain/trainer.py \
 	share/python/raytrain/xgboost.py
 dist_pkgdata_DATA = share/enroot.conf
@@ -307,6 +306,11 @@ pythonlightningdir = $(pythonmoduledir)/lightning
 dist_pythonlightning_DATA = \
 	share/python/raytrain/lightning/__init__.py \
 	share/python/raytrain/lightning/_classes.py
+pythontensorflowdir = $(pythonmoduledir)/tensorflow
+dist_pythontensorflow_DATA = \
+	share/python/raytrain/tensorflow/__init__.py \
+	share/python/raytrain/tensorflow/_keras_callback.py \
+	share/python/raytrain/tensorflow/keras.py
 pythonhuggingfacedir = $(pythonmoduledir)/huggingface
 dist_pythonhuggingface_DATA = share/python/raytrain/huggingface/__init__.py
 pythontransformersdir = $(pythonmoduledir)/huggingface/transformers

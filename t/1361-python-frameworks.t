@@ -200,4 +200,46 @@ test_expect_success 'without Transformers its module can be imported, and says w
 	"$PYTHON" missing.py
 '
 
+# ---- Keras ----
+
+test_expect_success 'Keras: a callback reports each epoch, with the model of rank 0' '
+	cat >keras_fit.py <<-\PY &&
+	import json, tensorflow
+	from common import *
+	from raytrain.tensorflow import TensorflowTrainer
+	from raytrain.tensorflow.keras import ReportCheckpointCallback
+
+	def train(config):
+	    model = tensorflow.keras.Model()
+	    rank = raytrain.get_context().get_world_rank()
+	    model.fit([1.0 + rank, 3.0 + rank], epochs=2,
+	              callbacks=[ReportCheckpointCallback(**config)])
+	    assert model.batch_calls == (4 if "train_batch_end" in config.values() else 0)
+
+	def fit(name, **config):
+	    return TensorflowTrainer(train, train_loop_config=config,
+	                             scaling_config=ScalingConfig(num_workers=2),
+	                             run_config=RunConfig(name=name, storage_path="runs",
+	                                                  launcher="local")).fit()
+
+	result = fit("all")
+	assert [m["seen"] for m in result.metrics_history] == [2, 4], result.metrics_history
+	with result.checkpoint.as_directory() as path:
+	    assert os.listdir(path) == ["model.keras"]
+	    with open(os.path.join(path, "model.keras")) as file:
+	        assert json.load(file) == {"mean": 2.0}
+	some = fit("some", checkpoint_on="train_end", report_metrics_on="train_batch_end",
+	           metrics={"mean_loss": "loss"})
+	assert len(some.metrics_history) == 5 and some.checkpoint, some.metrics_history
+	assert "mean_loss" in some.metrics and "loss" not in some.metrics, some.metrics
+	try:
+	    ReportCheckpointCallback(checkpoint_on="validation_end")
+	except ValueError as error:
+	    assert "epoch_end" in str(error), error
+	else:
+	    raise AssertionError
+	PY
+	"$PYTHON" keras_fit.py 2>err
+'
+
 test_done

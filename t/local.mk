@@ -11,7 +11,7 @@ stage.stamp: $(LIBRAYTRAIN) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEA
 		$(dist_examplescallbacks_DATA) $(dist_examplescallbacks_SCRIPTS) \
 		$(dist_fortran_DATA) $(dist_pkgdata_DATA) $(dist_pythonmodule_DATA) $(dist_pythontorch_DATA) \
 		$(dist_pythonlightning_DATA) $(dist_pythonhuggingface_DATA) \
-		$(dist_pythontransformers_DATA)
+		$(dist_pythontransformers_DATA) $(dist_pythontensorflow_DATA)
 	$(AM_V_GEN)rm -rf stage && \
 	$(MAKE) $(AM_MAKEFLAGS) install DESTDIR=$(abs_top_builddir)/stage prefix=/usr/local \
 		>stage.log 2>&1 || { cat stage.log; exit 1; }; \

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._config import _Config
-from .trainer import DataParallelTrainer
+from .._config import _Config
+from ..trainer import DataParallelTrainer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._protocols import Arguments, TrainFunction
+    from .._protocols import Arguments, TrainFunction
 
 __all__ = ["TensorflowTrainer", "TensorflowConfig"]
 
