@@ -130,4 +130,61 @@ test_expect_success 'what is for a training without a function is refused beside
 	"$PYTHON" refused.py
 '
 
+# ---- LightGBM: its own library, and a stand-in for its Python module (t/python-standins) ----
+
+RAYTRAIN_LIGHTGBM_LIBRARY=$(sh "$srcdir/t/lightgbm-library") && "$PYTHON" -c "import numpy" 2>/dev/null &&
+	test_set_prereq LIGHTGBM
+export RAYTRAIN_LIGHTGBM_LIBRARY
+test_expect_success LIGHTGBM 'LightGBM: three workers make the model that one makes of all rows' '
+	cat >light.py <<-\PY &&
+	import lightgbm
+	from common import *
+	from raytrain.lightgbm import LightGBMTrainer, RayTrainReportCallback, get_network_params
+	PARAMS = {"objective": "binary", "metric": ["binary_logloss", "binary_error"],
+	          "tree_learner": "data_parallel", "pre_partition": True, "num_threads": 1,
+	          "num_leaves": 7, "min_data_in_leaf": 1, "verbosity": -1,
+	          "boost_from_average": False, "deterministic": True}
+
+	def train(config):
+	    network = get_network_params()
+	    n = raytrain.get_context().get_world_size()
+	    assert network["num_machines"] == n == network["machines"].count(":"), network
+	    rows = lightgbm.Dataset(*mine())
+	    lightgbm.train({**PARAMS, **network}, rows, 4, valid_sets=[rows],
+	                   valid_names=["train"], callbacks=[RayTrainReportCallback(**config)])
+
+	def fit(n, **config):
+	    return LightGBMTrainer(train, train_loop_config=config,
+	                           datasets={"train": from_numpy(arrays(999, 1))},
+	                           scaling_config=ScalingConfig(num_workers=n),
+	                           run_config=run(f"light-{n}")).fit()
+
+	def splits(result):
+	    with result.checkpoint.as_directory() as path:
+	        with open(path + "/model.txt") as file:
+	            return [line for line in file
+	                    if line.startswith(("split_feature=", "threshold="))]
+
+	three = fit(3, metrics={"error": "train-binary_error"}, frequency=3)
+	one = fit(1)
+	assert splits(three) == splits(one) and len(splits(one)) == 8, splits(one)
+	assert RayTrainReportCallback.get_model(three.checkpoint).num_trees() == 4
+	assert [sorted(set(m) & {"error", "train-binary_logloss"}) for m in
+	        three.metrics_history] == [["error"]] * 4, three.metrics_history
+	assert one.metrics["train-binary_logloss"] < 0.6, one.metrics
+	PY
+	PYTHONPATH=$PYTHONPATH:$srcdir/t/python-standins "$PYTHON" light.py 2>err
+'
+test_expect_success 'LightGBM: outside a worker there are no parameters of a network, with a warning' '
+	cat >alone.py <<-\PY &&
+	import warnings
+	from raytrain.lightgbm import get_network_params
+	with warnings.catch_warnings(record=True) as seen:
+	    warnings.simplefilter("always")
+	    assert get_network_params() == {}
+	assert "not a worker of a LightGBMTrainer" in str(seen[0].message)
+	PY
+	"$PYTHON" alone.py
+'
+
 test_done

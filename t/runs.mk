@@ -90,7 +90,8 @@ dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
 EXTRA_DIST += t/check/ddp_cases.py
 EXTRA_DIST += t/python-standins/lightning/__init__.py t/python-standins/lightning/pytorch.py \
-	t/python-standins/transformers/__init__.py t/python-standins/tensorflow/__init__.py
+	t/python-standins/transformers/__init__.py t/python-standins/tensorflow/__init__.py \
+	t/python-standins/lightgbm/__init__.py
 
 # Stand-ins for the library of NVIDIA's driver, and for NCCL, each with the soname of the
 # library whose place it takes.
