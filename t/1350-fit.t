@@ -473,6 +473,7 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"CPU": 0.5})))
 	refused("--srun-args",
 	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"TPU": 1})))
+	refused("SALLOC_CONSTRAINT", lambda: ScalingConfig(label_selector={"zone": "a"}))
 	refused("a fraction of a GPU", lambda: fit(scaling_config=ScalingConfig(
 	    use_gpu=True, resources_per_worker={"GPU": 1.5})))
 	refused("mount that storage", lambda: RunConfig(storage_path="s3://bucket/x"))

@@ -106,10 +106,15 @@ class ScalingConfig(_Config):
                  resources_per_worker: dict[str, Any] | None = None,
                  placement_strategy: str = "PACK", accelerator_type: str | None = None,
                  trainer_resources: dict[str, Any] | None = None, use_tpu: bool = False,
-                 topology: str | None = None, spare_nodes: int | None = None,
+                 topology: str | None = None, label_selector: object = None,
+                 spare_nodes: int | None = None,
                  elastic_resize_monitor_interval_s: float | None = None) -> None:
         if use_tpu or topology:
             raise ValueError("ScalingConfig: raytrain does not know TPUs")
+        if label_selector:
+            raise ValueError("ScalingConfig: label_selector is for the labels of Ray's nodes; "
+                             "ask Slurm for nodes with a feature, by sbatch --constraint, or "
+                             "with SALLOC_CONSTRAINT in the environment of fit()")
         if trainer_resources:
             _ignored("ScalingConfig", {"trainer_resources": trainer_resources},
                      "the process that calls fit() only waits for the workers")
