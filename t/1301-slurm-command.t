@@ -74,6 +74,28 @@ test_expect_success 'processes below a command die with its worker, on every nod
 	kill -KILL $(worker_pids widow | head -n 1) && expect_status 1 wait $pid &&
 	eventually nothing_left widow
 '
+test_expect_success 'what ranks print on other nodes comes through srun, and is in their logs' '
+	cat >prints.sh <<-\EOF &&
+	echo "loaded"
+	printf "\000\001 %s\n" $RANK >&2
+	printf "end of %s" $RANK
+	EOF
+	$start -q --show all --name prints -- sh prints.sh >out 2>err &&
+	grep loaded out && for rank in 0 1 2 3; do
+		grep "^n[1-4]:$rank: end of $rank$" out &&
+		printf "loaded\nend of %s" $rank | cmp - runs/prints/logs/attempt-0/rank-0000$rank.out &&
+		printf "\000\001 %s\n" $rank | cmp - runs/prints/logs/attempt-0/rank-0000$rank.err ||
+		return 1
+	done &&
+	$start -q --name prints0 -- sh prints.sh >out 2>err &&
+	printf "loaded\nend of 0" | cmp - out && grep -a " 0$" err &&
+	$start -q --show none --name prints1 -- sh prints.sh >out 2>err && test_must_be_empty out
+'
+test_expect_success 'the last output of a rank that is killed on another node is in its log' '
+	expect_status 1 $start -q --show 3 --name killed3 -- \
+		sh -c "if test \$RANK = 3; then seq 5000; kill -9 \$\$; fi; exec sleep 1000" >out 2>err &&
+	seq 5000 | cmp - runs/killed3/logs/attempt-0/rank-00003.out && seq 5000 | cmp - out
+'
 test_expect_success 'no socket is left on any node' '
 	cluster clean 60 &&
 	for node in n1 n2 n3 n4; do

@@ -131,6 +131,49 @@ test_expect_success 'what raytrain-run prints reaches sys.stderr that is no file
 	EOT
 	"$PYTHON" notebook.py 2>err && test_must_be_empty err
 '
+test_expect_success 'what rank 0 prints reaches sys.stdout and sys.stderr, also when these are no files' '
+	cat >prints.py <<-\EOT &&
+	from common import *
+	import io
+	def train():
+	    rank = raytrain.get_context().get_world_rank()
+	    print("rank", rank, "prints")
+	    sys.stderr.write(f"\r10%\r100% of rank {rank}\n")
+	    raytrain.report({"loss": 0.5})
+	trainer(train, name="terminal", verbose=0).fit()
+	sys.stdout.flush()
+	sys.stdout, sys.stderr = io.StringIO(), io.StringIO()
+	trainer(train, name="cell2", verbose=0).fit()
+	out, err = sys.stdout.getvalue(), sys.stderr.getvalue()
+	sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+	assert out == "rank 0 prints\n", out
+	assert err == "\r10%\r100% of rank 0\n", err
+	EOT
+	"$PYTHON" prints.py >out 2>err && echo "rank 0 prints" >want && test_cmp want out &&
+	printf "\r10%%\r100%% of rank 0\n" >want && test_cmp want err
+'
+test_expect_success 'RunConfig(show=) chooses the ranks' '
+	cat >chooses.py <<-\EOT &&
+	from common import *
+	def train():
+	    print("rank", raytrain.get_context().get_world_rank(), "prints")
+	    raytrain.report({"loss": 0.5})
+	for show in ("none", [1], "0-1"):
+	    print("show", show, flush=True)
+	    assert trainer(train, name="chooses", verbose=0, on_existing="fresh", show=show).fit().path
+	for show in ("rank1", [-1], 1.5, [True]):
+	    try:
+	        RunConfig(show=show)
+	        raise AssertionError(show)
+	    except ValueError as error:
+	        assert "list of ranks" in str(error), error
+	EOT
+	"$PYTHON" chooses.py >out 2>err &&
+	sed "s/^[^ ]*:\([01]\): /HOST:\1: /" out >got && sed -n 1,3p got >first &&
+	printf "show none\nshow [1]\nrank 1 prints\n" >want && test_cmp want first &&
+	sed 1,4d got | sort >last &&
+	printf "HOST:0: rank 0 prints\nHOST:1: rank 1 prints\n" >want && test_cmp want last
+'
 
 cat >fails.py <<\EOT
 from common import *

@@ -51,6 +51,26 @@ static const char *name = "raytrain"; /* of the program, before each message */
 
 static bool as_json; /* the result, or why there is none, is a JSON object */
 
+/* fit() wants the Result in this file, since standard output has what workers print. */
+#define FIT_RESULT_VARIABLE "RAYTRAIN_FIT_RESULT"
+
+static const char *result_path; /* its value; NULL: standard output */
+
+static int keep_json(const json_t *result, const char *path)
+{
+    char *text = json_dumps(result, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    struct error err;
+    int rc = -1;
+
+    if (text)
+        rc = fs_write_atomic(path, text, strlen(text), 0600, &err);
+    if (rc < 0)
+        say("%s: could not write the result to %s: %s\n", name, path,
+            text ? err.text : "out of memory");
+    free(text);
+    return rc;
+}
+
 /* For programs that start this one, since there is no run whose records would say it. */
 static void print_refusal(const struct error *err)
 {
@@ -58,7 +78,9 @@ static void print_refusal(const struct error *err)
 
     refusal = json_pack("{s:s, s:n, s:{s:o}}", "status", "refused", "path", "error",
                         "message", message);
-    if (refusal && json_dumpf(refusal, stdout, JSON_COMPACT) == 0)
+    if (refusal && result_path)
+        (void)keep_json(refusal, result_path);
+    else if (refusal && json_dumpf(refusal, stdout, JSON_COMPACT) == 0)
         putchar('\n');
     json_decref(refusal);
 }
@@ -177,6 +199,11 @@ static int print_json(const json_t *result)
     return 0;
 }
 
+static int give_json(const json_t *result)
+{
+    return result_path ? keep_json(result, result_path) : print_json(result);
+}
+
 /* Why it stopped, and how it goes on. The last words: a job that is requeued is killed,
  * and this process with it. */
 static int conclude_stop(const struct trainer *trainer,
@@ -239,7 +266,7 @@ static int conclude(const struct program *program, const struct trainer *trainer
             name);
     if (outcome->status == RUN_FAILED)
         print_failure(program, trainer, outcome, saved);
-    if (opt->json && print_json(result) < 0)
+    if (opt->json && give_json(result) < 0)
         return 1;
     switch (outcome->status) {
     case RUN_FINISHED:
@@ -288,6 +315,7 @@ static int fit(const struct program *program, const struct trainer *trainer,
     bool again;
     int status;
 
+    unsetenv(FIT_RESULT_VARIABLE); /* workers may start runs of their own */
     if (trainer_fit(trainer, &outcome, &result, &again, err) < 0)
         return fail(err);
     status = conclude(program, trainer, &outcome, result, again);
@@ -463,6 +491,9 @@ static int run(const struct program *program, int argc, char *argv[],
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     trainer.report = opt->quiet ? NULL : report;
     as_json = opt->json && !opt->check && !opt->dry_run && !opt->submit.wanted;
+    if (getenv(FIT_RESULT_VARIABLE))
+        opt->result_path = strdup(getenv(FIT_RESULT_VARIABLE));
+    result_path = opt->result_path;
     if (launcher_check_start(opt->launcher, &err) < 0)
         return fail(&err);
     if (opt->check)

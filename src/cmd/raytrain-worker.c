@@ -22,13 +22,15 @@
 #include "loop/loop.h"
 #include "probe/probe.h"
 #include "protocol/site_report.h"
+#include "rank/own_words.h"
 #include "rank/worker.h"
 
 static void last_words(int status, const struct error *err)
 {
     if (status != 0 && err->code != RAYTRAIN_ESTOPPED)
-        fprintf(stderr, "raytrain-worker: %.*s\n", (int)strcspn(err->text, "\n"),
-                err->text); /* a traceback that follows is in the log already */
+        raytrain_worker_say(
+            "raytrain-worker: %.*s", (int)strcspn(err->text, "\n"),
+            err->text); /* a traceback that follows is in the log already */
 }
 
 static int serve(const char *descriptor)

@@ -314,6 +314,21 @@ def _path(path: Path | bytes | None) -> str | None:
     return path
 
 
+def _ranks(show: object) -> str | None:
+    """run_config.show: a list of ranks is a text there."""
+    if show is None or isinstance(show, str) and show in ("none", "rank0", "all"):
+        return show
+    if isinstance(show, int):
+        show = [show]
+    if isinstance(show, (list, tuple, range)) and all(
+            isinstance(r, int) and not isinstance(r, bool) and r >= 0 for r in show):
+        return ",".join(str(rank) for rank in show) or "none"
+    if isinstance(show, str) and show.replace(",", "").replace("-", "").isdigit():
+        return show
+    raise ValueError("RunConfig: show is 'none', 'rank0', 'all' or a list of ranks, not "
+                     f"{show!r}")
+
+
 def _stop_keys(stop: object) -> object:
     """run_config.stop: a group, or a list if a name cannot be a key."""
     if stop is None:
@@ -346,11 +361,13 @@ class RunConfig(_Config):
     stop_before_end_s, grace_s, exit_grace_s, requeue_on_stop: see raytrain.cfg(5).
     allow_code: a checkpoint that the run starts from may have preprocessors with functions
         that the trainer does not name.
+    show: whose output fit() prints while the run goes on: "rank0", the default, "all",
+        "none", or a list of ranks.
     """
 
     _settings = ("name", "storage_path", "failure_config", "checkpoint_config",
                  "sync_config", "stop", "callbacks", "stop_before_end_s", "grace_s",
-                 "exit_grace_s", "requeue_on_stop", "allow_code", "verbose", "on_existing",
+                 "exit_grace_s", "requeue_on_stop", "allow_code", "show", "verbose", "on_existing",
                  "launcher", "options")
     name: str | None
     storage_path: str | None
@@ -364,6 +381,7 @@ class RunConfig(_Config):
     exit_grace_s: float | None
     requeue_on_stop: bool | None
     allow_code: bool | None
+    show: str | None
     verbose: int | None
     on_existing: str | None
     launcher: str | None
@@ -382,7 +400,9 @@ class RunConfig(_Config):
                  requeue_on_stop: bool | None = None, on_existing: str | None = None,
                  launcher: str | None = None, options: Sequence[str] = (),
                  allow_code: bool | None = None,
-                 exit_grace_s: float | None = None) -> None:
+                 exit_grace_s: float | None = None,
+                 show: str | Sequence[int] | None = None) -> None:
+        show = _ranks(show)
         if storage_filesystem is not None:
             raise ValueError("RunConfig: raytrain has no storage_filesystem; mount the "
                              "storage on all nodes, and give storage_path")

@@ -56,13 +56,56 @@ def worker() -> str:
                             "raytrain, or set RAYTRAIN_RUN to the path of raytrain-run")
 
 
-def _stderr_is_plain() -> bool:
-    """Does what a child prints to descriptor 2 appear where Python's messages do? Not in a
-    notebook."""
+def _is_plain(stream: Any, descriptor: int) -> bool:
+    """Does what a child prints to the descriptor appear where this process prints to the
+    stream? Not in a notebook."""
     try:
-        return sys.stderr is None or sys.stderr.fileno() == 2
+        return stream is None or stream.fileno() == descriptor
     except (AttributeError, OSError, ValueError):
         return False
+
+
+class _Output:
+    """What raytrain-run prints, for sys.stdout and sys.stderr where these are no
+    descriptors, as in the cell of a notebook. It is read in this thread, to which a cell
+    belongs, and in pieces, so that a progress bar moves."""
+
+    def __init__(self) -> None:
+        self.pipes = [not _is_plain(sys.stdout, 1), not _is_plain(sys.stderr, 2)]
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of Popen."""
+        return {name: subprocess.PIPE if pipe else None
+                for name, pipe in zip(("stdout", "stderr"), self.pipes)}
+
+    def show(self, child: subprocess.Popen[bytes]) -> None:
+        """Until the child has closed its pipes."""
+        import codecs
+        import selectors
+
+        with selectors.DefaultSelector() as selector:
+            for pipe, name in ((child.stdout, "stdout"), (child.stderr, "stderr")):
+                if pipe is not None and not pipe.closed:
+                    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+                    selector.register(pipe, selectors.EVENT_READ, (name, decoder))
+            while selector.get_map():
+                for key, _ in selector.select():
+                    self._copy(selector, key.fileobj, *key.data)
+
+    @staticmethod
+    def _copy(selector: Any, pipe: Any, name: str, decoder: Any) -> None:
+        data = os.read(pipe.fileno(), 65536)
+        text = decoder.decode(data, not data)
+        if text:
+            stream = getattr(sys, name)
+            stream.write(text)
+            stream.flush()
+        if not data:
+            selector.unregister(pipe)
+            pipe.close()
 
 
 class _Signals:
@@ -70,7 +113,7 @@ class _Signals:
     handles itself, or ignores, are left to it; only the main thread can take any."""
 
     def __init__(self) -> None:
-        self.child: subprocess.Popen[str] | None = None
+        self.child: subprocess.Popen[bytes] | None = None
         self.early: list[int] = []
         self.seen: list[int] = []
         self.before: dict[int, Any] = {}
@@ -99,7 +142,7 @@ class _Signals:
         else:
             self.child.send_signal(number)
 
-    def started(self, child: subprocess.Popen[str]) -> None:
+    def started(self, child: subprocess.Popen[bytes]) -> None:
         self.child = child
         while self.early:
             child.send_signal(self.early.pop(0))
@@ -113,32 +156,25 @@ def _with_parent(command: list[Any]) -> list[Any]:
     return [setpriv, "--pdeathsig", "TERM", "--", *command] if setpriv else command
 
 
-def _show(child: subprocess.Popen[str]) -> None:
-    for line in child.stderr or ():
-        sys.stderr.write(line)
-        sys.stderr.flush()
-
-
 def run(command: list[Any], environment: dict[str, Any],
         scratch: str) -> tuple[Any, ...]:
     """Run it to its end. It has a session of its own, so that signals of the terminal reach
     it through this process alone, once each. Returns its exit status, the JSON object that
-    it printed or None, and the signals that arrived meanwhile."""
-    plain = _stderr_is_plain()
-    out = os.path.join(scratch, "result.json")
+    is its result or None, and the signals that arrived meanwhile."""
+    output = _Output()
+    path = os.path.join(scratch, "result.json")
 
-    with open(out, "w+b") as stdout, _Signals() as signals:
+    with _Signals() as signals:
         child = subprocess.Popen(
-            _with_parent(command), stdin=subprocess.DEVNULL, stdout=stdout,
-            stderr=None if plain else subprocess.PIPE, env=environment,
-            start_new_session=True, text=True, errors="replace")
+            _with_parent(command), stdin=subprocess.DEVNULL,
+            env={**environment, "RAYTRAIN_FIT_RESULT": path}, start_new_session=True,
+            **output.arguments())
         signals.started(child)
         while True:
             # If this is not the main thread, or under a handler of the program, a
             # KeyboardInterrupt can still arrive.
             try:
-                if not plain:
-                    _show(child)
+                output.show(child)
                 status = child.wait()
                 break
             except KeyboardInterrupt:
@@ -147,11 +183,10 @@ def run(command: list[Any], environment: dict[str, Any],
                 child.send_signal(signal.SIGTERM)
                 child.wait()
                 raise
-        stdout.seek(0)
-        text = stdout.read().decode("utf-8", "replace")
     try:
-        result = json.loads(text.rstrip().rpartition("\n")[2])  # of the last process
-    except ValueError:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            result = json.load(file)
+    except (OSError, ValueError):
         result = None
     return status, result, signals.seen
 

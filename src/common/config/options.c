@@ -471,6 +471,7 @@ void options_clear(struct options *opt)
     free(opt->srun_args);
     argv_free(opt->sweeps);
     free(opt->sweep_task);
+    free(opt->result_path);
     submit_options_clear(&opt->submit);
     site_config_clear(&opt->site);
     free(opt->site_wrong);

@@ -33,6 +33,7 @@ struct options {
     struct site_config site; /* its arguments and its storage are in the others */
     char *site_wrong;        /* with --check: why the site's file cannot be used */
     bool json;
+    char *result_path; /* of fit(): with --json, the file that the Result goes to */
     char *
         checkpoint; /* of raytrain-predict and raytrain-serve: a checkpoint, or a run */
     char *models;   /* --models of raytrain-serve: a directory of these */

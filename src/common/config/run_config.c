@@ -13,7 +13,7 @@
 
 #define NAME_MAX_BYTES            200
 #define DEFAULT_STORAGE           "raytrain_results"
-#define DEFAULT_SHOW              "none"
+#define DEFAULT_SHOW              "rank0"
 #define DEFAULT_STOP_BEFORE_END_S 60
 #define DEFAULT_EXIT_GRACE_S      10
 

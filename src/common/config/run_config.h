@@ -26,7 +26,7 @@ struct run_config {
     int exit_grace_s; /* of a script after an exception that it does not catch; default 10 */
     bool requeue_on_stop; /* the job goes back to the queue; default false */
     bool allow_code;      /* that only a checkpoint names; default false */
-    char *show; /* whose output is printed (util/rank_choice.h); default "none" */
+    char *show; /* whose output is printed (util/rank_choice.h); default "rank0" */
     struct failure_config failure_config;
     struct checkpoint_config checkpoint_config;
     struct sync_config sync_config;

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In the environment of a worker whose output is shown: the descriptor of its log. */
+#define OUTPUT_LOG_VARIABLE "RAYTRAIN_OUTPUT_LOG"
+
 #define OUTPUT_LINE_MAX 1000 /* bytes, with the newline */
 
 enum output_kind {

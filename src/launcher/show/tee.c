@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "protocol/output_wire.h"
 #include "run/run_dir.h"
 #include "util/argv.h"
 #include "util/fs.h"
@@ -134,6 +135,18 @@ static int tee_start(const int fds[TEE_END - TEE_OUT], int rank, struct error *e
     return 0;
 }
 
+/* For what is not to be shown (worker/rank/own_words.h). */
+static int log_leave(int err_log, struct error *err)
+{
+    char number[16];
+
+    snprintf(number, sizeof number, "%d", err_log);
+    if (fcntl(err_log, F_SETFD, 0) < 0 || setenv(OUTPUT_LOG_VARIABLE, number, 1) < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot pass a log on: %s",
+                         strerror(errno));
+    return 0;
+}
+
 static int pipe_make(int ends[2], struct error *err)
 {
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -160,7 +173,7 @@ static int output_divert(int out_log, int rank, struct error *err)
     fds[TEE_OUT_LOG - TEE_OUT] = out_log;
     fds[TEE_ERR_LOG - TEE_OUT] = err_log;
     fds[TEE_CHANNEL - TEE_OUT] = channel;
-    if (tee_start(fds, rank, err) < 0)
+    if (tee_start(fds, rank, err) < 0 || log_leave(err_log, err) < 0)
         return -1;
     dup2(out[1], STDOUT_FILENO);
     dup2(errors[1], STDERR_FILENO);

@@ -184,7 +184,8 @@ static int shown_begin(struct attempt *a, struct launch_spec *spec, struct error
                                      .log_dir = a->log_dir,
                                      .loop = run->loop,
                                      .block = callback_draws(run->opt),
-                                     .out_is_used = run->opt->json,
+                                     .out_is_used =
+                                         run->opt->json && !run->opt->result_path,
                                      .live = on_live,
                                      .arg = run->callbacks};
 

@@ -5,6 +5,7 @@ libworker_a_SOURCES += \
 	src/worker/rank/gpu_share.c src/worker/rank/gpu_share.h \
 	src/worker/rank/gpu_watch.c src/worker/rank/gpu_watch.h \
 	src/worker/rank/heartbeat.c src/worker/rank/heartbeat.h \
+	src/worker/rank/own_words.c src/worker/rank/own_words.h \
 	src/worker/rank/own_signals.c src/worker/rank/own_signals.h \
 	src/worker/rank/process_guard.c src/worker/rank/process_guard.h \
 	src/worker/rank/stack_trace.c src/worker/rank/stack_trace.h \

@@ -28,6 +28,7 @@
 #include "rank/heartbeat.h"
 #include "rank/event.h"
 #include "rank/own_signals.h"
+#include "rank/own_words.h"
 #include "rank/process_guard.h"
 #include "rank/stack_trace.h"
 #include "rank/stop.h"
@@ -297,7 +298,7 @@ static void worker_exited(void *arg, int status)
     snprintf(message, sizeof message, "the training function called exit(%d); %s",
              status, advice);
     worker_record(w, "exit", 1, message);
-    fprintf(stderr, "raytrain: %s\n", message);
+    raytrain_worker_say("raytrain: %s", message);
     session_linger(w->ctx);
 }
 
@@ -388,6 +389,7 @@ int raytrain_worker_run(const struct loop_source *source,
     enum worker_end end = WORKER_END_FINISHED;
     int status = 0;
 
+    own_words_init();
     loop_init(&w.loop, source);
     train_config_init(&w.config);
     if (worker_live(&w, err) < 0) {
@@ -414,7 +416,7 @@ int raytrain_worker_run(const struct loop_source *source,
 static void last_words(int status, const struct error *err)
 {
     if (status != 0 && err->code != RAYTRAIN_ESTOPPED)
-        fprintf(stderr, "raytrain: %s\n", err->text);
+        raytrain_worker_say("raytrain: %s", err->text);
 }
 
 int raytrain_main(int argc, char *argv[], raytrain_train_func train_func)
