@@ -28,7 +28,7 @@ sample()
     local ours theirs
     "$bin/raytrain-run" --launcher local --workers 2 --max-failures 1 --fresh \
         --progress none --storage "$work" --name run "$work/restart.so" \
-        2>"$work/stderr" || { cat "$work/stderr" >&2; return 1; }
+        >&2 2>"$work/stderr" || { cat "$work/stderr" >&2; return 1; }
     ours=$(between "$work"/run/logs/attempt-*/*.out) || return
     rm -rf "$work"/run* "$work/model"
     # Debian's torchrun needs -r and -t on Python 3.11.

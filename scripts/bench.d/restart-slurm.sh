@@ -23,7 +23,7 @@ pairs()
     for ((i = 0; i < 7; i++)); do
         "$bin/raytrain-run" --launcher slurm --workers 4 --placement STRICT_SPREAD \
             --max-failures 1 --progress none --storage "$work" --name run \
-            "$work/restart.so" 2>"$work/stderr" || { cat "$work/stderr" >&2; return 1; }
+            "$work/restart.so" >&2 2>"$work/stderr" || { cat "$work/stderr" >&2; return 1; }
         ours=$(cat "$work"/run/logs/attempt-*/*.out | awk '
             { at[$1] = $2 }
             END { printf "%.3f\n", (at["reported"] - at["killed"]) * 1000 }')
