@@ -40,5 +40,6 @@ int main(void)
         cmocka_unit_test(faults_of_a_thread_reach_their_handler),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
