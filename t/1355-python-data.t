@@ -404,9 +404,9 @@ test_expect_success 'the last batch may be filled up, and says with how many row
 	        ids += batch["id"][:4 - shard.padding].tolist()
 	    rows = len(list(shard.iter_rows()))
 	    raytrain.report({"sum": sum(ids), "n": len(ids), "rows": rows})
-	mean = fit(train, {"train": data}, 3).metrics
+	ranks = fit(train, {"train": data}, 3).by_rank
 	for name, total in ("sum", sum(range(17))), ("n", 17), ("rows", 17):
-	    assert abs(3 * mean[name] - total) < 1e-6, mean
+	    assert abs(3 * ranks[name]["mean"] - total) < 1e-6, ranks
 	EOT
 	"$PYTHON" pad.py 2>err
 '
