@@ -216,6 +216,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_build.py \
 	share/python/raytrain/_config.py share/python/raytrain/_context.py \
 	share/python/raytrain/_exit.py share/python/raytrain/_expression.py \
+	share/python/raytrain/_extracted.py \
 	share/python/raytrain/_failures.py \
 	share/python/raytrain/_fit.py \
 	share/python/raytrain/_flatten.py \

@@ -296,7 +296,6 @@ test_expect_success 'the files of several ranks become one directory' '
 	            found[os.fsencode(os.path.relpath(path, d))] = open(path, "rb").read()
 	        if not directories and not files:
 	            found[os.fsencode(os.path.relpath(root, d))] = None
-	assert not os.path.exists(d)
 	odd = {b"sub/\xc3\xbc/rank %d" % r: b"x" * 1000000 * r for r in (1, 2)}
 	odd.update({b"linked" + name[3:]: data for name, data in odd.items()})
 	assert found == {
@@ -308,6 +307,7 @@ test_expect_success 'the files of several ranks become one directory' '
 	except train.RaytrainError as e:
 	    print(e, file=sys.stderr)
 	train.report({"loss": 1}, checkpoint=checkpoint if rank == 0 else None)
+	assert not os.path.exists(d)
 	EOF
 	$run --name files -n 3 -- $PYTHON files.py 2>err && cat err &&
 	grep "the file \"model.bin\" has one content in the checkpoint of rank 1 and another in that of rank 2" err &&
@@ -323,7 +323,7 @@ for n in 1 2; do
 done
 test_expect_success 'links out of the directory, in circles and to nothing are refused, and so are devices' '
 	cat >links.py <<-\EOF &&
-	import os, sys, tempfile
+	import os, socket, sys, tempfile
 	import raytrain as train
 	rank = train.get_context().get_world_rank()
 	def attempt(make):
@@ -339,16 +339,21 @@ test_expect_success 'links out of the directory, in circles and to nothing are r
 	attempt(lambda d: (os.mkdir(d + "/sub"), os.symlink("../sub", d + "/sub/circle")))
 	attempt(lambda d: os.symlink("nothing", d + "/dangling"))
 	attempt(lambda d: os.symlink("itself", d + "/itself"))
-	attempt(lambda d: os.mkfifo(d + "/fifo"))
-	train.report({"loss": 1})
+	with tempfile.TemporaryDirectory() as d:
+	    os.mkfifo(d + "/fifo")
+	    socket.socket(socket.AF_UNIX).bind(d + "/socket")
+	    open(d + "/file", "w").write("file")
+	    train.report({"loss": 1}, checkpoint=train.Checkpoint.from_directory(d) if rank == 1 else None)
 	EOF
 	{ $run --name links -n 2 -- $PYTHON links.py || { errors_of links >&2; return 1; }; } &&
 	for text in "/out. leads out of" "/circle. leads to a directory that it is in" \
-		"/dangling. .*cannot be followed" "/itself. .*cannot be followed" "/fifo. .*neither a file"; do
+		"/dangling. .*cannot be followed" "/itself. .*cannot be followed"; do
 		errors_of links | grep "^rank 1: ValueError: .*$text" &&
 		errors_of links | grep "^rank 0: CommunicationError: the report of rank 1 was refused: .*$text" ||
 		{ echo "no $text"; return 1; }
-	done
+	done &&
+	errors_of links | grep "UserWarning: report(): 2 .*fifo.*socket" &&
+	h5ls -r runs/links/checkpoint_000001.h5/files >list && test "$(wc -l <list)" -eq 1 && grep "/file " list
 '
 test_expect_success 'a file that cannot be read fails the report on all ranks, and no more' '
 	cat >unreadable.py <<-\EOF &&
@@ -399,7 +404,7 @@ test_expect_success 'a checkpoint of a C program, and an HDF5 file of h5py' '
 	plain = train.Checkpoint("plain.h5").to_dict()
 	assert plain["group"]["array"].tolist() == [[0, 1, 2], [3, 4, 5]] and plain["text"] == "words"
 	best = train.Checkpoint("runs/attach")
-	assert best.path == checkpoint.path and best.training_iteration == 3
+	assert best == checkpoint and best.file == checkpoint.file and best.training_iteration == 3
 	for path in "nothing.h5", "other.py":
 	    try:
 	        train.Checkpoint(path).to_dict()

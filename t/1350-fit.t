@@ -359,7 +359,7 @@ def saves(epochs, **more):
                              checkpoint_config=CheckpointConfig(num_to_keep=4)), **more)
 
 first = saves(6, name="saves").fit()
-assert first.checkpoint.path == first.path + "/checkpoint_000006.h5"
+assert first.checkpoint.file == first.path + "/checkpoint_000006.h5"
 assert first.checkpoint.to_dict()["epoch"] == 5 and first.metrics["w"] == 15
 assert first.checkpoint.get_metadata() == {"source": "here"}
 kept = [(c.to_dict()["epoch"], m["off"]) for c, m in first.best_checkpoints]
@@ -367,13 +367,13 @@ assert [e for e, _ in kept] == [2, 3, 4, 5] and round(kept[0][1], 9) == 0.2, kep
 assert first.get_best_checkpoint("off", "min").to_dict()["epoch"] == 2
 assert first.get_best_checkpoint("off", "max").to_dict()["epoch"] == 5
 again = raytrain.Result.from_path("runs/saves")
-assert again.checkpoint.path == first.checkpoint.path
+assert again.checkpoint == first.checkpoint and len({again.checkpoint, first.checkpoint}) == 1
 try:
     again.get_best_checkpoint("accuracy", "max")
     assert False
 except ValueError as error:
     assert "the metrics are off, w" in str(error), error
-for start in again.get_best_checkpoint("off", "min"), again.best_checkpoints[0][0].path:
+for start in again.get_best_checkpoint("off", "min"), again.best_checkpoints[0][0].path, again.best_checkpoints[0][0].file:
     other = saves(4, name="other", resume_from_checkpoint=start).fit()
     assert other.metrics["w"] == 6 and other.metrics["training_iteration"] == 4, other
 restored = DataParallelTrainer.restore("runs/saves", train_loop_config={"epochs": 8}).fit()
@@ -383,6 +383,74 @@ print("saved and restored")
 EOT
 test_expect_success 'checkpoints of a Result can be read, ranked, restored and started from' '
 	"$PYTHON" saves.py >out 2>err && grep "saved and restored" out
+'
+
+cat >directories.py <<\EOT
+import os, sys, tempfile, shutil, json, pickle
+import raytrain
+from raytrain import Checkpoint, CheckpointConfig, DataParallelTrainer, RunConfig, ScalingConfig
+
+def train(config):
+    ctx = raytrain.get_context()
+    start = raytrain.get_checkpoint()
+    if start:
+        with start.as_directory() as path, start.as_directory() as again:
+            assert path == again and sorted(os.listdir(path)) == ["model.txt", "sub"], path
+            open(f"inode-{ctx.get_world_rank()}", "w").write(str(os.stat(path + "/model.txt").st_ino))
+            raytrain.report({"x": 0})  # all have it now
+        assert not start.path.startswith(ctx.get_trial_dir()), start.path
+        assert open(start.path + "/model.txt").read() == "model 5"
+        assert not os.path.exists(ctx.get_trial_dir() + "/checkpoint_000006")
+        return
+    for i in range(6):
+        checkpoint = None
+        if ctx.get_world_rank() == 0:
+            d = tempfile.mkdtemp()
+            os.mkdir(d + "/sub")
+            open(d + "/model.txt", "w").write(f"model {i}")
+            open(d + "/sub/part", "w").write("part")
+            checkpoint = Checkpoint.from_directory(d)
+        raytrain.report({"off": abs(i - 2.2)}, checkpoint=checkpoint)
+
+def run(name, **more):
+    return DataParallelTrainer(train, train_loop_config={}, scaling_config=ScalingConfig(num_workers=2),
+        run_config=RunConfig(name=name, storage_path="runs", launcher="local",
+            checkpoint_config=CheckpointConfig(num_to_keep=4, checkpoint_score_attribute="off",
+                                               checkpoint_score_order="min")), **more).fit()
+
+result = run("dirs")
+worst = [m["off"] for _, m in result.best_checkpoints]
+assert worst == sorted(worst, reverse=True) and len(worst) == 5, worst
+path = result.checkpoint.path
+assert path == result.path + "/checkpoint_000006", path
+assert open(os.path.join(path, "model.txt")).read() == "model 5"
+assert sorted(os.listdir(path)) == ["model.txt", "sub"]
+inode = os.stat(path).st_ino
+assert result.checkpoint.path == path and os.stat(path).st_ino == inode
+for again in Checkpoint(path), Checkpoint(result.checkpoint.file), pickle.loads(pickle.dumps(result.checkpoint)):
+    assert again == result.checkpoint and hash(again) == hash(result.checkpoint)
+    assert again.file == result.checkpoint.file and again.path == path
+assert Checkpoint.from_directory(path).path == path
+assert result.checkpoint.filesystem.type_name == result.filesystem.type_name == "local"
+# A file that was saved again
+os.utime(result.checkpoint.file, ns=(1, 1))
+assert result.checkpoint.path == path and os.stat(path).st_ino != inode
+assert not [n for n in os.listdir(result.path) if n.startswith(".extract-")]
+# Not ours
+first = result.best_checkpoints[1][0]
+os.mkdir(first.file[:-3])
+elsewhere = first.path
+assert not elsewhere.startswith(result.path) and os.listdir(first.file[:-3]) == [], elsewhere
+assert open(elsewhere + "/model.txt").read() == "model %d" % (first.training_iteration - 1)
+os.rmdir(first.file[:-3])
+second = run("next", resume_from_checkpoint=result.checkpoint.path)
+a, b = (open(f"inode-{r}").read() for r in (0, 1))
+assert a == b, (a, b)
+print("directories are there")
+EOT
+test_expect_success 'checkpoint.path is a directory: of the run here, once for each node in workers' '
+	mkdir -p tmp && TMPDIR=$PWD/tmp "$PYTHON" directories.py >out 2>err && grep "directories are there" out &&
+	! ls tmp | grep raytrain-checkpoints
 '
 
 cat >stops.py <<\EOT

@@ -65,7 +65,7 @@ matrix = xgboost.DMatrix(rows.to_numpy("f4"), label=VALID.y, feature_names=list(
 said = dict(p.split(":") for p in model.eval(matrix, "valid").split()[1:])
 assert abs(float(said["valid-logloss"]) - result.metrics["valid-logloss"]) < 1e-5, said
 gain = get_importance(result.checkpoint)
-assert list(gain)[0] == "b" and gain == get_importance(result.checkpoint.path)
+assert list(gain)[0] == "b" and gain == get_importance(result.checkpoint.file)
 assert np.allclose(sorted(gain.values()), sorted(
     model.get_score(importance_type="total_gain").values()), rtol=1e-6)
 

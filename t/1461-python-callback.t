@@ -86,7 +86,7 @@ test_expect_success 'the methods are called in order, with metrics and checkpoin
 	    assert calls.context.path == result.path == os.path.abspath("runs/order")
 	    assert calls.context.attempt == 0 and len(calls.context.run_id) == 32
 	    assert calls.context.get_run_config().name == "order"
-	    assert calls.checkpoint.path == result.checkpoint.path
+	    assert calls.checkpoint == result.checkpoint
 	    assert calls.checkpoint.to_dict() == {"i": 4}
 	    assert repr(calls.result.metrics) == repr(result.metrics)
 	    from raytrain import _helper
@@ -338,7 +338,7 @@ test_expect_success XGBOOST 'a trainer of trees calls them for each round' '
 	    run_config=RunConfig(name="trees", storage_path="runs", launcher="local",
 	                         callbacks=[calls])).fit()
 	assert [c for c in calls.calls if c[0] == "report"] == [("report", i) for i in (1, 2, 3)]
-	assert "train-logloss" in calls.metrics[0] and calls.checkpoint.path.endswith("3.h5")
+	assert "train-logloss" in calls.metrics[0] and calls.checkpoint.file.endswith("3.h5")
 	nothing_left()
 	print("ok")
 	EOT

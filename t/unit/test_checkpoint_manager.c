@@ -337,6 +337,41 @@ static void prune_keeps_best_and_newest(void **state)
     assert_true(is_there(2));
 }
 
+static void directory_with_file(const char *dir)
+{
+    char *path;
+
+    assert_int_equal(mkdir(dir, 0700), 0);
+    assert_true(asprintf(&path, "%s/file", dir) > 0);
+    touch(path);
+    free(path);
+}
+
+static void extracted_files_go_with_their_checkpoint(void **state)
+{
+    struct checkpoint_config cfg = {.num_to_keep = 1};
+    struct error err;
+
+    (void)state;
+    for (int i = 1; i <= 2; i++)
+        save(i, 0.5);
+    touch(".checkpoint_000001.extracted");
+    touch(".checkpoint_000002.extracted");
+    directory_with_file("checkpoint_000001");
+    directory_with_file("checkpoint_000002");
+    directory_with_file("checkpoint_000007"); /* without a record: another program's */
+    assert_int_equal(checkpoint_manager_prune(".", &cfg, NULL, NULL, &err), 0);
+    assert_false(is_there(1));
+    assert_int_equal(access("checkpoint_000001", F_OK), -1);
+    assert_int_equal(access(".checkpoint_000001.extracted", F_OK), -1);
+    assert_int_equal(access("checkpoint_000002/file", F_OK), 0);
+    assert_int_equal(access("checkpoint_000007/file", F_OK), 0);
+    assert_int_equal(unlink("checkpoint_000002.h5"), 0);
+    checkpoint_manager_tidy(".", NULL, NULL);
+    assert_int_equal(access("checkpoint_000002", F_OK), -1);
+    assert_int_equal(access(".checkpoint_000002.extracted", F_OK), -1);
+}
+
 static void best_and_latest_are_found(void **state)
 {
     struct checkpoint_config cfg = {.checkpoint_score_attribute = (char *)"acc"};
@@ -377,6 +412,7 @@ int main(void)
         SCRATCH(a_damaged_newest_falls_back_to_the_next),
         SCRATCH(damage_that_rank_0_does_not_see_is_ignored),
         SCRATCH(prune_keeps_best_and_newest),
+        SCRATCH(extracted_files_go_with_their_checkpoint),
         SCRATCH(best_and_latest_are_found),
         SCRATCH(a_damaged_file_gets_a_free_name),
         SCRATCH(a_newer_version_keeps_its_name),

@@ -12,7 +12,8 @@ import time
 from typing import TYPE_CHECKING, Any, ContextManager
 
 from . import _config as configs
-from . import _events, _failures, _launch, _made_rows, _memory, _shipping, _stored
+from . import (_events, _extracted, _failures, _launch, _made_rows, _memory, _shipping,
+               _stored)
 from .callback import RunContext
 from .errors import (ControllerError, InvalidArgument, RaytrainError, TrainingStopped,
                      WorkerGroupError)
@@ -66,7 +67,9 @@ class Fit:
             return None
         if getattr(start, "_stored", self) is None:
             return self._saved(start)
-        path = getattr(start, "path", start)
+        path = getattr(start, "file", start)
+        if isinstance(path, (str, os.PathLike)):
+            path = _extracted.file_of(os.fspath(path)) or path
         if not isinstance(path, (str, os.PathLike)) or not (
                 os.path.isfile(path) or self._continues()):
             raise ValueError(

@@ -9,6 +9,7 @@ import mmap
 import os
 import re
 import stat
+import warnings
 import zlib
 from contextlib import contextmanager
 from typing import Any, Callable
@@ -146,6 +147,7 @@ class _Walk:
         self.root = os.path.realpath(root)
         self.files: list[tuple[str, str, int]] = []  # relative path, path, size
         self.empty: list[str] = []
+        self.skipped: list[str] = []  # sockets, FIFOs, devices
         self.visit(self.root, "", (self.root,))
 
     def target(self, path: str) -> str:
@@ -190,10 +192,7 @@ class _Walk:
         elif stat.S_ISREG(status.st_mode):
             self.files.append((name, real, status.st_size))
         else:
-            raise ValueError(
-                f"{path!r} in the checkpoint's directory is neither a file nor a "
-                f"directory"
-            )
+            self.skipped.append(path)
 
 
 _STRICT = "strict" in os.path.realpath.__code__.co_varnames  # Python 3.10
@@ -221,6 +220,11 @@ def _offer_directory(path: str):
     from ._tree import ALIGNMENT
 
     walk = _Walk(path)
+    if walk.skipped:
+        warnings.warn(
+            f"report(): {len(walk.skipped)} in the checkpoint's directory that are neither "
+            f"files nor directories are left out: {', '.join(map(repr, walk.skipped[:3]))}"
+            + (", ..." if len(walk.skipped) > 3 else ""), UserWarning, stacklevel=2)
     if len(walk.files) + len(walk.empty) > ENTRIES_MAX // 4:
         raise ValueError(
             f"the checkpoint's directory has {len(walk.files)} files, which is too "

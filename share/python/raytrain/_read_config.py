@@ -2,9 +2,11 @@
 is less than libconfig's grammar has."""
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
+from . import _records
 from .errors import CorruptError
 
 _TOKEN = re.compile(r"""
@@ -21,6 +23,18 @@ def parse(text: str, source: str = "run.cfg") -> dict[str, Any]:
     Raises CorruptError for what raytrain-run does not write.
     """
     return _Reader(text, source).group("end")
+
+
+def score_of(run: str) -> tuple[str | None, int]:
+    """The metric by which a run keeps checkpoints, and 1 if high is good, else -1."""
+    try:
+        text, _ = _records.read(os.path.join(run, "run.cfg"))
+        config = parse(text.decode("utf-8", "replace"))
+    except (OSError, CorruptError):
+        return None, 1
+    kept = config.get("run_config", {}).get("checkpoint_config", {})
+    order = kept.get("checkpoint_score_order", "max")
+    return kept.get("checkpoint_score_attribute"), -1 if order == "min" else 1
 
 
 class _Reader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import _helper, _offer
+from . import _extracted, _helper, _offer
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
@@ -33,7 +33,9 @@ def stored(given: Any, scratch: str) -> str:
         path = os.path.join(scratch, "checkpoint.h5")
         save(given, path)
         return path
-    path = getattr(given, "path", given)
+    path = getattr(given, "file", None) or getattr(given, "path", given)
+    if isinstance(path, (str, os.PathLike)):
+        path = _extracted.file_of(os.fspath(path)) or path
     if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
         raise ValueError("checkpoint is a Result, a Checkpoint, such as result.checkpoint, or "
                          f"the path of a run or a checkpoint, not {given!r}")

@@ -18,8 +18,8 @@ import tempfile
 from contextlib import contextmanager
 from typing import Any, Iterator
 
-from . import _metrics, errors
-from ._session import server, session
+from . import _extracted, _metrics, errors
+from ._session import LoneSession, server, session
 from ._shard import Pickled, Shard, ShardedArray
 
 __all__ = ["Checkpoint", "Pickled", "Shard", "ShardedArray"]
@@ -203,6 +203,19 @@ class _Stored:
 
     # -- a directory --
 
+    def file(self) -> str:
+        """The HDF5 file."""
+        if self.path is None or os.path.isdir(self.path):
+            return self.face()["path"]
+        return self.path
+
+    def has_files(self) -> bool:
+        """Was it made from a directory, or did the ranks of a C program attach files?"""
+        structure = self.structure()
+        if structure is not None:
+            return structure["kind"] == "directory"
+        return any(row[0].startswith(_FILES) for row in self.names())
+
     def files(self) -> tuple[list[tuple[str, str, int]], list[str]]:
         """(name, relative path, bytes) of each file; and empty directories."""
         structure = self.structure()
@@ -289,6 +302,42 @@ def _inside(directory: str, path: str) -> str:
     return os.path.join(directory, path)
 
 
+# ---- File systems ----
+
+
+class LocalFileSystem:
+    """What says that a path is one of this machine, where pyarrow is missing."""
+
+    type_name = "local"
+
+    def __eq__(self, other: object) -> bool:
+        return getattr(other, "type_name", None) == "local"
+
+    def __hash__(self) -> int:
+        return hash(self.type_name)
+
+    def __repr__(self) -> str:
+        return "LocalFileSystem()"
+
+
+def local_filesystem() -> Any:
+    try:
+        from pyarrow.fs import LocalFileSystem as PyarrowFileSystem
+    except ImportError:
+        return LocalFileSystem()
+    return PyarrowFileSystem()
+
+
+def check_filesystem(filesystem: Any) -> None:
+    """Raises NotSupported for one that is not mounted."""
+    if filesystem is None or getattr(filesystem, "type_name", "local") == "local":
+        return
+    raise errors.NotSupported(
+        f"filesystem={filesystem!r}: raytrain reads and writes files of mounted file "
+        f"systems; mount the storage on all nodes, and give the path there"
+    )
+
+
 # ---- Checkpoint ----
 
 
@@ -299,11 +348,16 @@ class Checkpoint:
     the directory of a run (its best checkpoint), or an HDF5 file of another program.
     """
 
-    def __init__(self, path: str | os.PathLike[str]):
+    def __init__(self, path: str | os.PathLike[str], filesystem: Any = None):
         path = os.fspath(path)
+        check_filesystem(filesystem)
         self._init()
         if os.path.isdir(path) and not os.path.exists(os.path.join(path, "run.cfg")):
-            self._directory = os.path.abspath(path)
+            file = _extracted.file_of(path)
+            if file is None:
+                self._directory = os.path.abspath(path)
+            else:
+                self._stored = _Stored(file)
         else:
             self._stored = _Stored(os.path.abspath(path))
 
@@ -353,13 +407,43 @@ class Checkpoint:
 
     @property
     def path(self) -> str | None:
-        """The directory or the file; None for a dict."""
+        """A directory with the files that were reported; None for a dict that is to be.
+
+        Of a checkpoint that was saved, it is made at the first use: checkpoint_000012/ in
+        the directory of the run, which is removed with the checkpoint; of this node, in
+        TMPDIR, for a worker or if that cannot be written. If no files were reported, it
+        has the HDF5 file.
+        """
         if self._stored is None:
             return self._directory
-        path = self._stored.path
-        if path is None or os.path.isdir(path):
-            return self._stored.face()["path"]
-        return path
+        return _extracted.directory(self._stored, not isinstance(session(), LoneSession))
+
+    @property
+    def file(self) -> str | None:
+        """The HDF5 file of a checkpoint that was saved, else None."""
+        return None if self._stored is None else self._stored.file()
+
+    @property
+    def filesystem(self) -> Any:
+        """pyarrow.fs.LocalFileSystem() if pyarrow is there, else an object with the same
+        type_name: shared storage is mounted, and path is a path."""
+        return local_filesystem()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Checkpoint):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def _identity(self) -> tuple[str, object]:
+        """Where it is; a dict that was not saved is itself."""
+        if self._stored is not None:
+            return "file", os.path.realpath(self._stored.file())
+        if self._directory is not None:
+            return "directory", os.path.realpath(self._directory)
+        return "dict", id(self._dict)
 
     def get_preprocessor(self, allow_code: bool = False):
         """The fitted preprocessors of the run that saved it, for transform() and
@@ -372,7 +456,7 @@ class Checkpoint:
             return None
         from . import preprocessors
 
-        state = server().call("preprocess_checkpoint", {"path": self.path})[1]
+        state = server().call("preprocess_checkpoint", {"path": self.file})[1]
         return preprocessors._from_state(state, allow_code) if state else None
 
     @property
@@ -470,15 +554,16 @@ class Checkpoint:
     @contextmanager
     def as_directory(self) -> Iterator[str]:
         """``with checkpoint.as_directory() as path``: the directory itself if it is to
-        be reported, else a temporary one with its files, removed at the end."""
+        be reported, else a temporary one with its files. The processes of a node share
+        it, and it is removed when the last of them is done: change nothing in it."""
         if self._directory is not None:
             yield self._directory
             return
-        path = tempfile.mkdtemp(prefix="checkpoint-")
-        try:
-            yield self.to_directory(path)
-        finally:
-            shutil.rmtree(path, ignore_errors=True)
+        if self._stored is None:
+            raise errors.InvalidArgument("this checkpoint is a dict: use to_dict()")
+        self._stored.files()  # or it was made from a dict
+        with _extracted.borrowed(self._stored) as path:
+            yield path
 
     # -- for report() --
 
@@ -498,7 +583,7 @@ class Checkpoint:
     def __getstate__(self) -> dict[str, Any]:
         """A saved checkpoint travels to other processes as its path."""
         state = dict(vars(self))
-        state["_stored"] = self.path if self._stored is not None else None
+        state["_stored"] = self.file
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -509,7 +594,7 @@ class Checkpoint:
     def __repr__(self) -> str:
         if self._dict is not None:
             return f"Checkpoint.from_dict(a dict of {len(self._dict)})"
-        return f"Checkpoint({self.path!r})"
+        return f"Checkpoint({self._directory if self._stored is None else self.file!r})"
 
 
 def restored() -> Checkpoint:

@@ -2,12 +2,14 @@
 which raytrain-format(5) describes. Reads JSON only; checkpoints are opened when used."""
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
 from . import _metrics, _session, _shipping
+from ._read_config import score_of
 from ._records import checkpoint_files, error_of, last_attempt, read_history, value_of
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, check_filesystem, local_filesystem
 
 if TYPE_CHECKING:
     import pandas
@@ -27,6 +29,8 @@ class Result:
     error: a WorkerError if the run failed, otherwise None.
     path: the run directory.
     config: the train_loop_config; None if fit() has not started the run.
+    best_checkpoints: [(Checkpoint, metrics)] of those that were kept, the worst by the
+        score of CheckpointConfig first, or the oldest first if there is none.
     status: "finished", "failed", "stopped" or, if raytrain-run was killed or still runs,
         "interrupted".
     """
@@ -34,12 +38,15 @@ class Result:
     def __init__(self, metrics: dict[str, Any] | None = None,
                  checkpoint: Checkpoint | None = None, error: Exception | None = None,
                  path: str | None = None, config: dict[str, Any] | None = None,
-                 status: str = "finished") -> None:
+                 status: str = "finished", *,
+                 best_checkpoints: list[tuple[Checkpoint, dict[str, Any]]] | None = None
+                 ) -> None:
         self.metrics = metrics
         self.checkpoint = checkpoint
         self.error = error
         self.path = path
         self.status = status
+        self._best_checkpoints = best_checkpoints
         self._config = config
         self._history: list[dict[str, Any]] | None = None
 
@@ -51,6 +58,7 @@ class Result:
 
         Raises FileNotFoundError if there is no run.
         """
+        check_filesystem(storage_filesystem)
         path = os.path.abspath(os.fspath(path))
         if not os.path.isfile(os.path.join(path, "run.cfg")):
             raise FileNotFoundError(f"{path} is not the directory of a run: there is no "
@@ -121,9 +129,33 @@ class Result:
         return _metrics.by_rank(getattr(self.metrics, "report", {}))
 
     @property
+    def filesystem(self) -> Any:
+        """Where path is: pyarrow.fs.LocalFileSystem() if pyarrow is there, else an object
+        with the same type_name."""
+        return local_filesystem()
+
+    @property
     def best_checkpoints(self) -> list[tuple[Checkpoint, dict[str, Any]]]:
-        """[(Checkpoint, metrics)] of the checkpoints that were kept, oldest first."""
-        return [(Checkpoint(file), metrics) for file, metrics in self._kept()]
+        """[(Checkpoint, metrics)] of the checkpoints that were kept, the worst first: by
+        checkpoint_score_attribute, or the oldest first if there is none."""
+        if self._best_checkpoints is None:
+            self._best_checkpoints = [(Checkpoint(file), metrics)
+                                      for file, metrics in self._ranked()]
+        return list(self._best_checkpoints)
+
+    def _ranked(self) -> list[tuple[str, dict[str, Any]]]:
+        """Checkpoints without a number for the score are worse than all others; of equal
+        ones the older is."""
+        kept = self._kept()
+        name, sign = score_of(self.path) if self.path else (None, 1)
+        if name is None:
+            return kept
+
+        def rank(place: int) -> tuple[float, int]:
+            value = value_of(kept[place][1], name)
+            return (-math.inf if value is None or value != value else sign * value, place)
+
+        return [kept[place] for place in sorted(range(len(kept)), key=rank)]
 
     def get_best_checkpoint(self, metric: str, mode: str) -> Checkpoint | None:
         """The Checkpoint with the highest ("max") or lowest ("min") value of a metric; the

@@ -456,10 +456,54 @@ static void temporaries_delete(const char *run_dir,
         closedir(d);
 }
 
+/* A checkpoint's files as a directory, which the Python module made (_extracted.py): its
+ * record is ".checkpoint_000012.extracted". The iteration; -1: it is another name. */
+static int64_t extracted_iteration(const char *name)
+{
+    return *name == '.' ? checkpoint_name_iteration(name + 1, ".extracted") : -1;
+}
+
+static void extracted_delete(const char *run_dir, int64_t iteration, const char *record,
+                             void (*note)(void *arg, const char *text), void *arg)
+{
+    char *path = run_dir_checkpoint(run_dir, (long)iteration);
+    char *record_path = run_dir_file(run_dir, record);
+    struct error why;
+
+    if (path && record_path && access(path, F_OK) < 0 && errno == ENOENT) {
+        path[strlen(path) - strlen(CHECKPOINT_ENDING)] = '\0';
+        /* The record last: while it is there, another try finds the directory. */
+        if (fs_remove_tree(path, &why) < 0)
+            note_add(note, arg, "%s", why.text);
+        else
+            unlink(record_path);
+    }
+    free(record_path);
+    free(path);
+}
+
+/* Of checkpoints that were deleted. */
+static void extracted_tidy(const char *run_dir,
+                           void (*note)(void *arg, const char *text), void *arg)
+{
+    DIR *d = opendir(run_dir);
+    struct dirent *e;
+
+    while (d && (e = readdir(d))) {
+        int64_t iteration = extracted_iteration(e->d_name);
+
+        if (iteration >= 0)
+            extracted_delete(run_dir, iteration, e->d_name, note, arg);
+    }
+    if (d)
+        closedir(d);
+}
+
 void checkpoint_manager_tidy(const char *run_dir,
                              void (*note)(void *arg, const char *text), void *arg)
 {
     temporaries_delete(run_dir, note, arg);
+    extracted_tidy(run_dir, note, arg);
 }
 
 static int retention_apply(const char *run_dir, const struct checkpoint_config *cfg,
@@ -483,6 +527,7 @@ static int retention_apply(const char *run_dir, const struct checkpoint_config *
         checkpoint_retention(entries, n, cfg, drop);
         if (entries_delete(run_dir, entries, drop, n, note, arg) > 0) {
             fault_point("retention.deleted", 0);
+            extracted_tidy(run_dir, note, arg);
             rc = fs_sync_dir(run_dir, err);
         }
     }

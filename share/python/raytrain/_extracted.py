@@ -1,0 +1,362 @@
+"""Directories with the files of checkpoints that were saved.
+
+In a process that is no worker, such a directory is in the run, beside the checkpoint
+(checkpoint_000012/ of checkpoint_000012.h5), and goes with it. Workers, and processes that
+cannot write there, share one for each node, in TMPDIR, which is removed when the last of them
+does not need it any more. Nothing is ever restored from either.
+"""
+from __future__ import annotations
+
+import atexit
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import tempfile
+from contextlib import contextmanager
+from typing import Iterator, Protocol
+
+from . import _records
+
+_OURS = ".extract-"  # directories that are not complete
+_CLONE = 0x40049409  # FICLONE
+_LOCKED = ".lock"
+
+
+class Source(Protocol):
+    """What is extracted."""
+
+    def file(self) -> str: ...
+
+    def has_files(self) -> bool: ...
+
+    def extract(self, directory: str) -> None: ...
+
+
+def _copy(source: str, target: str) -> None:
+    """A copy that shares its blocks where the file system can do that."""
+    with open(source, "rb") as old, open(target, "xb") as new:
+        try:
+            fcntl.ioctl(new.fileno(), _CLONE, old.fileno())
+            return
+        except OSError:
+            pass
+        left = os.fstat(old.fileno()).st_size
+        try:
+            while left > 0:
+                n = os.copy_file_range(old.fileno(), new.fileno(), min(left, 1 << 30))
+                if n == 0:
+                    break
+                left -= n
+        except OSError:
+            old.seek(0)
+            new.seek(0)
+            shutil.copyfileobj(old, new, 1 << 20)
+
+
+def _fill(source: Source, directory: str) -> None:
+    if source.has_files():
+        source.extract(directory)
+    else:
+        _copy(source.file(), os.path.join(directory, os.path.basename(source.file())))
+
+
+def _set_rights(directory: str, mode: int, durable: bool) -> None:
+    """Those of the checkpoint, for all that is in the directory."""
+    for path, _, names in os.walk(directory, topdown=False):
+        for name in names:
+            fd = os.open(os.path.join(path, name), os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                os.fchmod(fd, mode & 0o666)
+                if durable:
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
+        os.chmod(path, (mode & 0o666) | (mode & 0o444) >> 2)
+
+
+# ---- Beside the checkpoint ----
+
+
+def file_of(directory: str) -> str | None:
+    """The checkpoint that this directory was extracted from; None: it was not."""
+    base, name = os.path.split(os.path.abspath(directory))
+    file = os.path.join(base, name + ".h5")
+    if re.fullmatch(r"checkpoint_\d{6,}", name) and os.path.exists(_stamp_path(file)) \
+            and os.path.isfile(file):
+        return file
+    return None
+
+
+def _stamp_path(file: str) -> str:
+    """The record of an extracted directory, which C programs remove with it."""
+    base, name = os.path.split(file)
+    return os.path.join(base, f".{name[:-3]}.extracted")
+
+
+def _identity(file: str) -> dict[str, int]:
+    status = os.stat(file)
+    return {"bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
+
+
+def _is_of_run(file: str) -> bool:
+    base, name = os.path.split(file)
+    return (re.fullmatch(r"checkpoint_\d{6,}\.h5", name) is not None
+            and os.path.isfile(os.path.join(base, "run.cfg")))
+
+
+def _stamp(file: str) -> object:
+    """What the record says; None: there is none."""
+    try:
+        data, status = _records.read(_stamp_path(file))
+        return None if _records.foreign(file, status) else json.loads(data)
+    except (OSError, ValueError):
+        return None
+
+
+def _remove_stale(base: str, target: str) -> None:
+    aside = tempfile.mkdtemp(prefix=_OURS, dir=base)
+    try:
+        os.rename(target, os.path.join(aside, "old"))
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _sweep_unfinished(base: str) -> None:
+    """Directories that processes left which were killed; a living one has it locked."""
+    for name in os.listdir(base):
+        if not name.startswith(_OURS):
+            continue
+        try:
+            fd = os.open(os.path.join(base, name), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.join(base, name), ignore_errors=True)
+        except OSError:
+            pass
+        finally:
+            os.close(fd)
+
+
+def _write_stamp(file: str, identity: dict[str, int]) -> None:
+    base = os.path.dirname(file)
+    fd, path = tempfile.mkstemp(prefix=_OURS, dir=base)
+    with os.fdopen(fd, "w") as out:
+        json.dump(identity, out)
+    os.rename(path, _stamp_path(file))
+
+
+def _extract_beside(source: Source, target: str, identity: dict[str, int]) -> None:
+    file = source.file()
+    base = os.path.dirname(file)
+    _sweep_unfinished(base)
+    made = tempfile.mkdtemp(prefix=_OURS, dir=base)
+    fd = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        except OSError:  # storage without locks: nothing sweeps there, either
+            pass
+        inner = os.path.join(made, "new")
+        os.mkdir(inner)
+        _fill(source, inner)
+        _set_rights(inner, stat.S_IMODE(os.stat(file).st_mode), durable=True)
+        if os.path.lexists(target) and _stamp(file) != identity:
+            _remove_stale(base, target)
+        _write_stamp(file, identity)
+        try:
+            os.rename(inner, target)
+        except OSError as e:  # another process was faster
+            if e.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        os.close(fd)
+
+
+def _beside(source: Source) -> str | None:
+    """None: it cannot be there."""
+    file = source.file()
+    if not _is_of_run(file):
+        return None
+    target, identity, stamp = file[:-3], _identity(file), _stamp(file)
+    try:
+        status = os.lstat(target)
+        ours = stat.S_ISDIR(status.st_mode) and status.st_uid in (os.geteuid(), 0)
+        if not ours or stamp is None:
+            return None
+        if stamp == identity:
+            return target
+    except FileNotFoundError:
+        pass
+    if os.stat(os.path.dirname(file)).st_uid != os.geteuid():
+        return None
+    try:
+        _extract_beside(source, target, identity)
+    except OSError as e:
+        if e.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
+            return None
+        raise
+    return target
+
+
+# ---- Once for each node ----
+
+
+def _node_base() -> str:
+    """A directory of this user alone."""
+    path = os.path.join(tempfile.gettempdir(), f"raytrain-checkpoints-{os.geteuid()}")
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        status = os.lstat(path)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or \
+                status.st_mode & 0o077:
+            return tempfile.mkdtemp(prefix="raytrain-checkpoints-")
+    return path
+
+
+def _is_file(fd: int, path: str) -> bool:
+    """Does the path still lead to the open file?"""
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _open_locked(path: str, how: int) -> int | None:
+    """The lock file of a directory; None: it was removed meanwhile, or is locked."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, how)
+        if _is_file(fd, path):
+            return fd
+    except BlockingIOError:
+        pass
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None
+
+
+class _Held:
+    """A directory of this node that stays while this exists and is not released."""
+
+    def __init__(self, source: Source) -> None:
+        file = os.path.realpath(source.file())
+        key = hashlib.sha256(json.dumps([file, _identity(file)]).encode()).hexdigest()[:24]
+        self.process = os.getpid()
+        while True:
+            base = _node_base()
+            self.path, lock = os.path.join(base, key), os.path.join(base, key + _LOCKED)
+            try:
+                if self._take(source, lock):
+                    break
+            except FileNotFoundError:  # the base was removed, since it was empty
+                if os.path.isdir(base):
+                    raise
+        _sweep_node(base, key)
+
+    def _take(self, source: Source, lock: str) -> bool:
+        """False: to be tried again. Those who use the directory have a shared lock, for as
+        long as they like: the other kind is asked for only while there is no directory."""
+        fd = _open_locked(lock, fcntl.LOCK_SH)
+        if fd is None:
+            return False
+        try:
+            if not os.path.isdir(self.path):
+                # Of several processes the last one gets it, and the others wait above.
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._make(source)
+                fcntl.flock(fd, fcntl.LOCK_SH)
+            # It is not locked for a moment while the kind of the lock changes.
+            if os.path.isdir(self.path) and _is_file(fd, lock):
+                self.fd = fd
+                return True
+        except BlockingIOError:
+            pass
+        except BaseException:
+            _remove_if_last(fd, self.path)
+            raise
+        os.close(fd)
+        return False
+
+    def _make(self, source: Source) -> None:
+        made = self.path + ".new"
+        shutil.rmtree(made, ignore_errors=True)
+        os.mkdir(made, 0o700)
+        _fill(source, made)
+        os.rename(made, self.path)
+
+    def release(self) -> None:
+        if self.process == os.getpid():
+            _remove_if_last(self.fd, self.path)
+
+
+def _remove_if_last(fd: int, path: str) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.rmtree(path + ".new", ignore_errors=True)
+        os.unlink(path + _LOCKED)
+        os.rmdir(os.path.dirname(path))
+    except OSError:  # others use it, or other directories are there
+        pass
+    finally:
+        os.close(fd)
+
+
+def _sweep_node(base: str, key: str) -> None:
+    """What processes left that were killed."""
+    for name in os.listdir(base):
+        if not name.endswith(_LOCKED) or name == key + _LOCKED:
+            continue
+        try:
+            fd = _open_locked(os.path.join(base, name), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            continue
+        if fd is not None:
+            _remove_if_last(fd, os.path.join(base, name[:-len(_LOCKED)]))
+
+
+_lasting: dict[str, _Held] = {}  # until this process ends, by file
+
+
+def _release_all() -> None:
+    while _lasting:
+        _lasting.popitem()[1].release()
+
+
+# ---- For Checkpoint ----
+
+
+def directory(source: Source, in_worker: bool) -> str:
+    """A directory with the files, or with the checkpoint file if none were reported, that
+    stays at least until this process ends."""
+    path = None if in_worker else _beside(source)
+    if path is not None:
+        return path
+    file = source.file()
+    held = _lasting.get(file)
+    if held is None or held.process != os.getpid():
+        if not _lasting:
+            atexit.register(_release_all)
+        held = _lasting[file] = _Held(source)
+    return held.path
+
+
+@contextmanager
+def borrowed(source: Source) -> Iterator[str]:
+    """A directory of this node with the files, for a while."""
+    held = _Held(source)
+    try:
+        yield held.path
+    finally:
+        held.release()
