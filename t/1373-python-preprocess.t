@@ -194,7 +194,7 @@ test_expect_success 'workers learn together, checkpoints have what they learned,
 	        scaling_config=ScalingConfig(num_workers=2),
 	        run_config=RunConfig(name="learned", launcher="local", storage_path="runs"))
 	    result = trainer.fit()
-	    assert abs(result.metrics["total"]) < 1e-3 and result.metrics["width"] == 5
+	    assert abs(result.by_rank["total"]["mean"]) < 1e-3 and result.metrics["width"] == 5
 	    stored = result.checkpoint.get_preprocessor()
 	    assert abs(stored.stats_["mean(x)"] - mean) < 1e-9, stored.stats_
 	    answer = Width.from_checkpoint(result.checkpoint).predict({"x": x[:3], "y": y[:3]})
