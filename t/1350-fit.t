@@ -62,8 +62,45 @@ test_expect_success 'the file with the function is its owner'"'"'s alone, and no
 	test "$(stat -c %a runs/first/trainer.pkl)" = 600 &&
 	test -z "$(find runs -name ".fit-*")"
 '
-test_expect_success 'a second run of the same name sets the first one aside' '
-	"$PYTHON" two.py >out 2>err && test -d runs/first.1
+cat >goes_on.py <<\EOT
+from common import *
+from raytrain import Checkpoint
+
+def train(config):
+    start = raytrain.get_checkpoint()
+    first = start.to_dict()["epoch"] + 1 if start else 0
+    for epoch in range(first, config["epochs"]):
+        raytrain.report({"epoch": epoch, "first": first}, checkpoint=Checkpoint.from_dict({"epoch": epoch}))
+
+def other(config):
+    train(config)
+
+def fit(epochs, function=train, **settings):
+    return trainer(function, {"epochs": epochs}, name="goes-on", **settings).fit()
+
+if __name__ == "__main__":
+    assert fit(2).metrics["epoch"] == 1
+    result = fit(4, workers=3)
+    assert result.metrics["epoch"] == 3 and result.metrics["first"] == 2, result
+    calls = len(os.listdir("runs/goes-on/logs"))
+    again = fit(4)  # the same settings: the function is called, and has nothing to do
+    assert again.status == "finished" and again.checkpoint.to_dict() == {"epoch": 3}
+    assert len(os.listdir("runs/goes-on/logs")) == calls + 1
+    fit(5, other)
+    result = fit(1, on_existing="fresh")
+    assert result.metrics["epoch"] == 0 and os.path.isdir("runs/goes-on.1")
+    assert trainer(train, {"epochs": 1}).fit().metrics["first"] == 0
+    try:
+        fit(2, on_existing="error")
+        assert False
+    except ValueError as error:
+        assert "exists already" in str(error), error
+    print("goes on")
+EOT
+test_expect_success 'a run of the same name goes on from its newest checkpoint' '
+	"$PYTHON" goes_on.py >out 2>err && grep "goes on" out &&
+	grep "run goes-on is there: it goes on from checkpoint_000002.h5; .*on_existing=.fresh" err &&
+	grep "checkpoint_000004.h5, which __main__.train has written, with __main__.other;" err
 '
 test_expect_success 'it works without cloudpickle' '
 	rm -rf runs && without_cloudpickle two.py &&

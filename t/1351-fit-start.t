@@ -69,7 +69,6 @@ try:
 except raytrain.TrainingFailedError:
     pass
 assert fit(2).metrics["value"] == 1
-os.remove("runs/resumed.start.h5")
 assert fit(3).metrics["value"] == 1
 EOF
 test_expect_success 'a run starts from a dict of the caller, and so does the run that is restored' '
@@ -151,7 +150,7 @@ def train(config):
             open("ready", "w").close()
 try:
     trainer(train, {"polite": "polite" in sys.argv, "deaf": "deaf" in sys.argv},
-            name="stops").fit()
+            name="stops", on_existing="fresh").fit()
 except raytrain.TrainingStopped as stopped:
     assert stopped.result is None or stopped.result.status == "stopped", stopped.result
     with open("stopped", "w") as file:

@@ -120,7 +120,7 @@ touch valid.csv t.csv
 
 test_expect_success 'fit() writes a configuration for raytrain-run, without a command' '
 	RAYTRAIN_RUN=$PWD/asks "$PYTHON" fit.py 2>err && test_must_be_empty err &&
-	grep -e "--json --config .* --fresh --launcher local --grace=3$" asked &&
+	grep -e "--json --config .* --resume --launcher local --grace=3$" asked &&
 	is_empty runs/one && ls -A runs >left && test "$(cat left)" = one
 '
 test_expect_success 'what a worker without Python cannot do is refused at once, with advice' '

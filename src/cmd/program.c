@@ -490,6 +490,8 @@ static int run(const struct program *program, int argc, char *argv[],
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     trainer.report = opt->quiet ? NULL : report;
+    /* A function of Python is called with the newest checkpoint, as in Ray Train. */
+    trainer.calls_again = is_of_fit() && cfg->train_func;
     as_json = opt->json && !opt->check && !opt->dry_run && !opt->submit.wanted;
     if (getenv(FIT_RESULT_VARIABLE))
         opt->result_path = strdup(getenv(FIT_RESULT_VARIABLE));

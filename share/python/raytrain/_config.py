@@ -353,9 +353,9 @@ class RunConfig(_Config):
         methods are called in this process; names, such as "csv"; or dicts with the name as
         "type" and its settings, as in run_config.callbacks of raytrain.cfg(5).
     verbose: 0 prints warnings and errors only.
-    on_existing: what fit() does if there is a run of this name. "fresh" sets it aside as
-        NAME.1 and starts anew; "resume" continues it from its latest checkpoint; "error"
-        raises. Default: "fresh", and "resume" in a batch job that Slurm has requeued.
+    on_existing: what fit() does if there is a run of this name. "resume", the default if it
+        has a name, calls the function with its newest checkpoint, also if the run has
+        finished; "fresh" sets it aside as NAME.1 and begins anew; "error" raises.
     launcher: "slurm", "local" or "auto", the default.
     options: further options of raytrain-run(1), such as ["--srun-args=--qos=high"].
     stop_before_end_s, grace_s, exit_grace_s, requeue_on_stop: see raytrain.cfg(5).

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ContextManager
 from . import _config as configs
 from . import (_events, _extracted, _failures, _launch, _made_rows, _memory, _shipping,
                _stored)
+from ._records import checkpoint_files
 from .callback import RunContext
 from .errors import (ControllerError, InvalidArgument, RaytrainError, TrainingStopped,
                      WorkerGroupError)
@@ -52,9 +53,7 @@ class Fit:
         if self.trainer._restored_from:
             mode = "resume"
         elif mode is None:
-            requeued = os.environ.get("SLURM_RESTART_COUNT", "0") not in ("", "0")
-            again = requeued or self.run_config.requeue_on_stop
-            mode = "resume" if again and self.run_config.name else "fresh"
+            mode = "resume" if self.run_config.name else "fresh"
         flags: dict[str, list[str]] = {"resume": ["--resume"], "fresh": ["--fresh"],
                                        "error": []}
         return flags[mode]
@@ -171,6 +170,7 @@ class Fit:
         cwd = os.getcwd()
         return {"function": _shipping.pack(trainer.train_loop_per_worker,
                                            trainer.train_loop_config),
+                "name": _shipping.describe(trainer.train_loop_per_worker),
                 "settings": trainer._settings(), "setup": trainer._setup,
                 "backend_config": trainer.backend_config, "recorded": self._recorded(),
                 "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
@@ -215,9 +215,24 @@ class Fit:
         environment.update(listener.environment)
         return listener
 
+    def _say_going_on(self, payload: dict | None) -> None:
+        """That a run of this name is there already is seen once, before it goes on."""
+        files = checkpoint_files(self.path) if self._continues() else {}
+        if payload is None or not files or self.run_config.on_existing \
+                or self.run_config.verbose == 0 or self.trainer._restored_from:
+            return
+        before = _shipping.kept_name(self.path)
+        now = payload["name"]
+        other = f", which {before} has written, with {now}" \
+            if before and before != now else ""
+        sys.stderr.write(f"raytrain: the run {self.name} is there: it goes on from "
+                         f"{os.path.basename(files[max(files)])}{other}; "
+                         "RunConfig(on_existing='fresh') begins anew\n")
+
     def run(self) -> Result:
         """The files are where all nodes see them, and only their owner."""
         payload = self._payload()
+        self._say_going_on(payload)
         os.makedirs(self.storage, exist_ok=True)
         self.datasets = self._kept()
         keys = self._keys()

@@ -54,6 +54,7 @@ class Facts(TypedDict, total=False):
     args: list[str]
     config: dict[str, Any]
     has_checkpoint: bool
+    datasets: list[str]
     should_stop: bool
     should_checkpoint: bool
     exit_grace_s: float

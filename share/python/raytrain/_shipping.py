@@ -15,7 +15,7 @@ MAGIC = b"raytrain function 1\n"
 PAYLOAD = "trainer.pkl"  # in the run directory: what restore() and the workers read
 
 
-def _describe(function: object) -> str:
+def describe(function: object) -> str:
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None) or repr(function)
     return f"{module}.{name}" if module else name
@@ -45,7 +45,7 @@ def _by_name(function: object) -> dict[str, Any]:
             file = os.path.abspath(file)
     if reason:
         raise ShippingError(
-            f"{_describe(function)} cannot be sent to the workers: {reason}. Install "
+            f"{describe(function)} cannot be sent to the workers: {reason}. Install "
             "cloudpickle (Debian: python3-cloudpickle), or define the function at the top "
             "level of a file")
     return {"kind": "name", "module": module, "name": name, "file": file}
@@ -74,7 +74,7 @@ def pack(function: object, config: object) -> dict[str, Any]:
         return {"kind": "pickle", "data": cloudpickle.dumps((function, config))}
     except Exception as error:
         raise ShippingError(
-            f"{_describe(function)} or its configuration cannot be sent to the workers: "
+            f"{describe(function)} or its configuration cannot be sent to the workers: "
             f"{error}. What it refers to, such as an open file, a lock or a connection, "
             "must be made inside the function") from error
 
@@ -165,5 +165,13 @@ def kept_config(path: str) -> dict[str, Any] | None:
     """That of the run in this directory; None if fit() has not started it."""
     try:
         return config_of(read(os.path.join(path, PAYLOAD)))
+    except Exception:
+        return None
+
+
+def kept_name(path: str) -> str | None:
+    """The name of the function of the run in this directory; None if it is not known."""
+    try:
+        return read(os.path.join(path, PAYLOAD)).get("name")
     except Exception:
         return None

@@ -20,6 +20,7 @@ struct run {
     struct attempt_planner *planner;
     struct placement
         plan;     /* of the current attempt, and of the next one after a plan */
+    bool calls_again; /* trainer.h */
     bool overlap; /* a step before the workers', or around this process, may hold what
                      they need: they share it */
     const char *dir;

@@ -214,7 +214,8 @@ static int fit_with_callbacks(struct run *run, const struct run_dir *dir, bool e
         return -1;
     run->config = config;
     run->callbacks = &callbacks;
-    context.finished = *again = existed && is_finished(run->dir, run->config);
+    *again = existed && !run->calls_again && is_finished(run->dir, run->config);
+    context.finished = *again;
     if (callback_list_create(&callbacks, &context, err) == 0) {
         if (set_aside)
             callback_note(&callbacks, "the earlier run is now %s", set_aside);
@@ -351,6 +352,7 @@ static struct run run_of(const struct trainer *trainer)
     return (struct run){.cfg = trainer->cfg,
                         .opt = trainer->opt,
                         .launcher = trainer->launcher,
+                        .calls_again = trainer->calls_again,
                         .overlap = launcher_in_step(trainer->launcher),
                         .stop = STOP_REQUEST_INIT};
 }

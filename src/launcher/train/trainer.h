@@ -14,13 +14,16 @@ struct trainer {
     const struct launcher_ops *launcher;
     /* Reports what the trainer waits for, before there are callbacks; may be NULL. */
     void (*report)(const char *text);
+    /* A run that has finished goes on: its function may find more to do. */
+    bool calls_again;
 };
 
 /*
  * Run it: plan, enter the run directory, remove an earlier result.h5, write run.cfg,
  * make the attempts, write result.h5. *result is new, outcome says how the run ended; a
  * failed training is a Result, not an error. A run that has finished already with the
- * same configuration is not run again: its Result is returned, and *again is true.
+ * same configuration is not run again, unless trainer->calls_again: its Result is returned,
+ * and *again is true.
  */
 int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
                 json_t **result, bool *again, struct error *err);
