@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from typing import Callable, Generic, Iterator, TypeVar
+
+T = TypeVar("T")
 
 
-class Batches:
+class Batches(Generic[T]):
     """The batches of one dataset. Each iter() is one epoch, a pass over the rows of this
     worker; next() takes the batches of a single one."""
 
-    def __init__(self, begin: Callable[[], Iterator[Any]]) -> None:
+    def __init__(self, begin: Callable[[], Iterator[T]]) -> None:
         self._begin = begin
-        self._current: Iterator[Any] | None = None
+        self._current: Iterator[T] | None = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T]:
         return self._begin()
 
-    def __next__(self) -> Any:
+    def __next__(self) -> T:
         if self._current is None:
             self._current = self._begin()
         return next(self._current)

@@ -17,7 +17,7 @@ from ._tree import (
 class Memory:
     """The datasets that were read: places in one buffer, which can be written to."""
 
-    def __init__(self, buffer, items: dict[str, list[Any]]):
+    def __init__(self, buffer: Any, items: dict[str, list[Any]]) -> None:
         self.buffer = buffer  # None if there are no bytes
         self.items = items  # name: [offset, bytes, type, shape]
 
@@ -31,7 +31,7 @@ class Memory:
         return str(self.raw(name), "utf-8", "surrogateescape")
 
 
-def _imported(name: str):
+def _imported(name: str) -> Any:
     """A module that a kind of array needs; None if it is not installed."""
     module = sys.modules.get(name)
     if module is None:
@@ -68,12 +68,12 @@ class Builder:
         memory: Memory,
         pickled: Callable[[dict[str, Any]], Any],
         sharded: Callable[[dict[str, Any]], Any] | None = None,
-    ):
+    ) -> None:
         self.memory = memory
         self.pickled = pickled  # what becomes of a node of pickled bytes
         self.sharded = sharded  # of a Shard; None: the whole array
         self.arrays: list[Any] = []  # in the order of the walk
-        self.made: dict[str, Any] = {}  # of a dataset: the arrays that were made of it
+        self.made: dict[Any, Any] = {}  # of a dataset: the arrays that were made of it
 
     def build(self, node: Any) -> Any:
         if not isinstance(node, dict):
@@ -83,39 +83,39 @@ class Builder:
                 return make(self, node)
         raise ValueError(f"the structure of the checkpoint has an unknown node: {node}")
 
-    def dict(self, node):
+    def dict(self, node: Any) -> Any:
         pairs = node["dict"]
         return {
             key_of(key): self.build(item) for key, item in zip(pairs[::2], pairs[1::2])
         }
 
-    def ordered(self, node):
+    def ordered(self, node: Any) -> Any:
         pairs = node["ordered"]
         made = OrderedDict(
             (key_of(key), self.build(item))
             for key, item in zip(pairs[::2], pairs[1::2])
         )
         if "versions" in node:
-            made._metadata = OrderedDict(node["versions"])
+            setattr(made, "_metadata", OrderedDict(node["versions"]))
         return made
 
-    def list(self, node):
+    def list(self, node: Any) -> Any:
         return [self.build(item) for item in node["list"]]
 
-    def tuple(self, node):
+    def tuple(self, node: Any) -> Any:
         return tuple([self.build(item) for item in node["tuple"]])
 
-    def size(self, node):
+    def size(self, node: Any) -> Any:
         torch = _imported("torch")
         return torch.Size(node["size"]) if torch else tuple(node["size"])
 
-    def float(self, node):
+    def float(self, node: Any) -> Any:
         return float_of(node)
 
-    def complex(self, node):
+    def complex(self, node: Any) -> Any:
         return complex(*struct.unpack("<dd", bytes.fromhex(node["complex"])))
 
-    def numbers(self, node):
+    def numbers(self, node: Any) -> Any:
         raw = self.memory.raw(node["numbers"])
         form, kind = {"int": ("q", int), "float": ("d", float), "bool": ("B", bool)}[
             node["of"]
@@ -125,13 +125,13 @@ class Builder:
             values = [bool(value) for value in values]
         return tuple(values) if node.get("tuple") else values
 
-    def same(self, node):
+    def same(self, node: Any) -> Any:
         return self.arrays[node["same"]]
 
-    def pickle(self, node):
+    def pickle(self, node: Any) -> Any:
         return self.pickled(node)
 
-    def array(self, node):
+    def array(self, node: Any) -> Any:
         number = len(self.arrays)
         counts = node["array"] not in RAW_KINDS.values()
         if counts:
@@ -156,7 +156,7 @@ _MAKERS = {
 _MAKERS = {"numbers": _MAKERS.pop("numbers"), **_MAKERS}
 
 
-def make_array(memory: Memory, node: dict[str, Any], made: dict[str, Any]) -> Any:
+def make_array(memory: Memory, node: dict[str, Any], made: dict[Any, Any]) -> Any:
     """The array of a node. Those of one dataset share its memory."""
     kind = node["array"]
     if kind in RAW_KINDS.values():
@@ -205,8 +205,8 @@ def _shape_of(memory: Memory, node: dict[str, Any], pairs: int) -> tuple[Any, ..
     return tuple(shape[:-1] if pairs == 2 else shape)
 
 
-def _make_torch(torch, memory: Memory, node: dict[str, Any],
-                made: dict[str, Any]) -> Any:
+def _make_torch(torch: Any, memory: Memory, node: dict[str, Any],
+                made: dict[Any, Any]) -> Any:
     name = node["name"]
     offset, nbytes, _, _ = memory.items[name]
     dtype = getattr(torch, node["dtype"])
@@ -234,7 +234,8 @@ def _make_torch(torch, memory: Memory, node: dict[str, Any],
     return tensor.requires_grad_() if node.get("grad") else tensor
 
 
-def _torch_flat(torch, buffer, offset, nbytes, dtype, wire):
+def _torch_flat(torch: Any, buffer: Any, offset: Any, nbytes: Any, dtype: Any,
+                wire: Any) -> Any:
     if nbytes == 0:
         return torch.empty(0, dtype=dtype)
     if wire == "bytes":
@@ -246,8 +247,8 @@ def _torch_flat(torch, buffer, offset, nbytes, dtype, wire):
     )
 
 
-def _make_numpy(numpy, memory: Memory, node: dict[str, Any],
-                made: dict[str, Any]) -> Any:
+def _make_numpy(numpy: Any, memory: Memory, node: dict[str, Any],
+                made: dict[Any, Any]) -> Any:
     name = node["name"]
     offset, nbytes, wire, _ = memory.items[name]
     stored = node["dtype"]
@@ -273,7 +274,8 @@ def _make_numpy(numpy, memory: Memory, node: dict[str, Any],
     return value[()] if node["array"] == "numpy scalar" else value
 
 
-def _reordered(numpy, value, node: dict[str, Any], made: dict[str, Any]):
+def _reordered(numpy: Any, value: Any, node: dict[str, Any],
+               made: dict[Any, Any]) -> Any:
     """A copy whose axes lie in memory in another order."""
     key = (node["name"], tuple(node["strides"]), value.dtype)
     if key not in made:

@@ -13,6 +13,7 @@ from .callback import is_callback
 
 if TYPE_CHECKING:
     from ._protocols import Path
+    from .callback import UserCallback
 
 __all__ = ["ScalingConfig", "RunConfig", "FailureConfig", "CheckpointConfig", "SyncConfig",
            "DataConfig"]
@@ -375,7 +376,7 @@ class RunConfig(_Config):
     checkpoint_config: CheckpointConfig | None
     sync_config: SyncConfig | None
     stop: dict[str, float] | None
-    callbacks: list[Any] | None
+    callbacks: Sequence[UserCallback | str | dict[str, Any]] | None
     stop_before_end_s: float | None
     grace_s: float | None
     exit_grace_s: float | None
@@ -394,7 +395,8 @@ class RunConfig(_Config):
                  checkpoint_config: CheckpointConfig | None = None,
                  sync_config: SyncConfig | None = None, verbose: int | None = None,
                  stop: dict[str, float] | None = None,
-                 callbacks: list[Any] | None = None, progress_reporter: object = None,
+                 callbacks: Sequence[UserCallback | str | dict[str, Any]] | None = None,
+                 progress_reporter: object = None,
                  log_to_file: object = None, worker_runtime_env: object = None,
                  stop_before_end_s: float | None = None, grace_s: float | None = None,
                  requeue_on_stop: bool | None = None, on_existing: str | None = None,
@@ -443,7 +445,7 @@ class RunConfig(_Config):
                 del keys["callbacks"]
         return keys
 
-    def _user_callbacks(self) -> list[Any]:
+    def _user_callbacks(self) -> list[UserCallback]:
         """Those that are objects of this process."""
         return [c for c in self.callbacks or () if not isinstance(c, (str, dict))]
 

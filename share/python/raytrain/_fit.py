@@ -16,6 +16,7 @@ from . import (_events, _extracted, _failures, _launch, _made_rows, _memory, _sh
                _stored)
 from ._records import checkpoint_files
 from .callback import RunContext
+from .checkpoint import Checkpoint
 from .errors import (ControllerError, InvalidArgument, RaytrainError, TrainingStopped,
                      WorkerGroupError)
 from .result import Result
@@ -64,7 +65,7 @@ class Fit:
         start = self.trainer.starting_checkpoint
         if start is None:
             return None
-        if getattr(start, "_stored", self) is None:
+        if isinstance(start, Checkpoint) and start._stored is None:
             return self._saved(start)
         path = getattr(start, "file", start)
         if isinstance(path, (str, os.PathLike)):
@@ -81,7 +82,7 @@ class Fit:
         needed any more, and is not replaced."""
         return self._mode() == ["--resume"] and os.path.isdir(self.path)
 
-    def _saved(self, start: object) -> str:
+    def _saved(self, start: Checkpoint) -> str:
         """A checkpoint that was made in this process, as a file that stays with the run:
         until the run has a checkpoint of its own, each attempt starts from it."""
         path = self.path + START

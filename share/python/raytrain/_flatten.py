@@ -30,7 +30,8 @@ class Entry:
 
     __slots__ = ("row", "nbytes", "write", "sharded")
 
-    def __init__(self, row: list[Any], nbytes: int, write, sharded: bool = False):
+    def __init__(self, row: list[Any], nbytes: int, write: Any,
+                 sharded: bool = False) -> None:
         self.row = row
         self.nbytes = nbytes
         # bytes, or a function that is called with the buffer and an offset in it
@@ -61,7 +62,8 @@ class _Leaf:
         "contiguous", "wire", "pairs", "copy", "own", "number",
     )
 
-    def __init__(self, node, name, shape, itemsize, wire, pairs, copy):
+    def __init__(self, node: Any, name: Any, shape: Any, itemsize: Any, wire: Any,
+                 pairs: Any, copy: Any) -> None:
         self.node = node
         self.name = name
         self.shape = shape
@@ -71,18 +73,18 @@ class _Leaf:
         self.copy = copy  # like Entry.write
         self.space = None  # where the addresses are valid; None: it shares nothing
         self.low = self.high = 0
-        self.strides = None  # in bytes
+        self.strides: Any = None  # in bytes
         self.contiguous = True
         self.own = False
         self.number = 0  # in the order of the walk
 
-    def place(self, space, address, nbytes):
+    def place(self, space: Any, address: Any, nbytes: Any) -> None:
         """Its elements fill this memory, in the order of the axes."""
         self.space = space
         self.low = address
         self.high = address + nbytes
 
-    def scatter(self, space, address, strides):
+    def scatter(self, space: Any, address: Any, strides: Any) -> None:
         """Its elements are at these strides, in bytes."""
         self.space = space
         self.strides = strides
@@ -112,11 +114,11 @@ class _Leaf:
             n *= size
         return n
 
-    def geometry(self):
+    def geometry(self) -> Any:
         return (self.low, self.high, self.shape, self.steps(), self.node["dtype"])
 
 
-def _is_dense(shape, strides, itemsize) -> bool:
+def _is_dense(shape: Any, strides: Any, itemsize: Any) -> bool:
     """Do the elements fill their memory without gaps, in some order of the axes?"""
     expected = itemsize
     for stride, size in sorted(zip(strides, shape)):
@@ -130,14 +132,14 @@ def _is_dense(shape, strides, itemsize) -> bool:
 # ---- torch ----
 
 
-def _torch_copier(torch, tensor, wire: str):
-    def copy(buffer, offset):
+def _torch_copier(torch: Any, tensor: Any, wire: str) -> Any:
+    def copy(buffer: Any, offset: Any) -> None:
         flat = torch.frombuffer(
             buffer, dtype=tensor.dtype, count=tensor.numel(), offset=offset
         )
         flat.view(tensor.shape).copy_(tensor.detach())
 
-    def copy_bytes(buffer, offset):  # of a type that frombuffer() does not know
+    def copy_bytes(buffer: Any, offset: Any) -> None:  # of a type that frombuffer() does not know
         raw = tensor.detach().contiguous().view(torch.uint8).reshape(-1)
         torch.frombuffer(
             buffer, dtype=torch.uint8, count=raw.numel(), offset=offset
@@ -146,7 +148,7 @@ def _torch_copier(torch, tensor, wire: str):
     return copy_bytes if wire == "bytes" else copy
 
 
-def _torch_is_plain(torch, value) -> bool:
+def _torch_is_plain(torch: Any, value: Any) -> bool:
     """Has it elements in memory, as strides say? Of subclasses, only if they do not
     compute in ways of their own."""
     kind = type(value)
@@ -160,7 +162,7 @@ def _torch_is_plain(torch, value) -> bool:
     )
 
 
-def _is_divided(value) -> bool:
+def _is_divided(value: Any) -> bool:
     """Is it a DTensor or ShardedTensor?"""
     if "torch.distributed" not in sys.modules:
         return False
@@ -169,9 +171,9 @@ def _is_divided(value) -> bool:
     return is_divided(value)
 
 
-def _torch_leaf(torch, value, name: str) -> _Leaf:
+def _torch_leaf(torch: Any, value: Any, name: str) -> _Leaf:
     dtype, wire, pairs = torch_type(torch, value.dtype)
-    node = {"array": "torch", "name": name, "dtype": dtype}
+    node: dict[str, Any] = {"array": "torch", "name": name, "dtype": dtype}
     if value.requires_grad:
         node["grad"] = True
     if type(value) is not torch.Tensor and isinstance(value, torch.nn.Parameter):
@@ -195,10 +197,10 @@ def _torch_leaf(torch, value, name: str) -> _Leaf:
 # ---- NumPy ----
 
 
-def _numpy_copier(numpy, value, wire):
+def _numpy_copier(numpy: Any, value: Any, wire: Any) -> Any:
     native = numpy_native(value.dtype, wire)
 
-    def copy(buffer, offset):
+    def copy(buffer: Any, offset: Any) -> None:
         flat = numpy.frombuffer(
             buffer, dtype=numpy.uint8, count=value.size * native.itemsize, offset=offset
         )
@@ -207,7 +209,7 @@ def _numpy_copier(numpy, value, wire):
     return copy
 
 
-def _numpy_leaf(numpy, value, name: str, kind: str) -> _Leaf:
+def _numpy_leaf(numpy: Any, value: Any, name: str, kind: str) -> _Leaf:
     stored, wire, pairs = numpy_type(numpy, value.dtype)
     node = {"array": kind, "name": name, "dtype": stored}
     leaf = _Leaf(
@@ -230,7 +232,7 @@ def _numpy_leaf(numpy, value, name: str, kind: str) -> _Leaf:
 class Flattener:
     """One walk over a dict: its entries and its structure."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.leaves: list[_Leaf] = []
         self.order: list[Any] = []  # entries and leaves, as the walk has met them
@@ -251,7 +253,7 @@ class Flattener:
 
     # -- values --
 
-    def add(self, path, wire, shape, write, own=True):
+    def add(self, path: Any, wire: Any, shape: Any, write: Any, own: Any=True) -> Any:
         """A dataset; returns its name."""
         name = self.name_of(path)
         n = WIRE_SIZE[wire]
@@ -282,7 +284,7 @@ class Flattener:
             self.order.append(Entry([self.name_of(path), "string", value], 0, None))
         return value
 
-    def numbers(self, value, path: str) -> Any:
+    def numbers(self, value: Any, path: str) -> Any:
         """A list or tuple of one kind of number as one dataset; None: it is not."""
         kinds = set(map(type, value))
         if len(kinds) != 1:
@@ -305,14 +307,14 @@ class Flattener:
             node["tuple"] = True
         return node
 
-    def raw(self, data, path: str, kind: str) -> Any:
+    def raw(self, data: Any, path: str, kind: str) -> Any:
         """bytes, bytearray, array.array, memoryview."""
         view = memoryview(data)
-        node = {"array": kind, "name": "", "dtype": view.format}
+        node: dict[str, Any] = {"array": kind, "name": "", "dtype": view.format}
         if kind == "array":
             node["dtype"] = data.typecode
         if kind == "memoryview":
-            node["shape"] = list(view.shape)
+            node["shape"] = list(view.shape or ())
         if view.nbytes > 0 and not view.c_contiguous:
             view = memoryview(view.tobytes())
         wire = _RAW_WIRE.get(view.format, "bytes") if kind == "array" else "bytes"
@@ -354,7 +356,7 @@ class Flattener:
             pairs.append(self.walk(item, f"{path}/{part}" if path else part))
         return {word: pairs}
 
-    def sequence(self, value, path: str, word: str) -> Any:
+    def sequence(self, value: Any, path: str, word: str) -> Any:
         if len(value) > SCALARS_MAX and _all_scalars(value):
             return {
                 word: [float_node(item) if type(item) is float else item
@@ -429,15 +431,16 @@ class Flattener:
             return self.numbers(value, path) or self.sequence(value, path, word)
         if kind is Shard:
             return self.shard(value, path)
-        if kind in RAW_KINDS:
-            return self.raw(value, path, RAW_KINDS[kind])
+        raw: Any = RAW_KINDS.get(kind)
+        if raw is not None:
+            return self.raw(value, path, raw)
         if kind is complex:
             data = struct.pack("<dd", value.real, value.imag)
             self.add(path, "float64", (2,), data)
             return {"complex": data.hex()}
         return self.foreign(value, path)
 
-    def ordered(self, value: OrderedDict, path: str) -> Any:
+    def ordered(self, value: OrderedDict[Any, Any], path: str) -> Any:
         node = self.mapping(value, path, "ordered")
         versions = getattr(value, "_metadata", None)  # of a torch module's state
         if isinstance(versions, dict):
@@ -532,7 +535,7 @@ class Flattener:
         name = self.extra("shared")
         copies = [(leaf.low - low, leaf.copy) for leaf in group]
 
-        def copy(buffer, offset):
+        def copy(buffer: Any, offset: Any) -> None:
             for at, write in copies:
                 write(buffer, offset + at)
 
@@ -584,7 +587,7 @@ class Flattener:
         return self.entries, text
 
 
-def _all_scalars(values) -> bool:
+def _all_scalars(values: Any) -> bool:
     return SCALARS.issuperset(map(type, values))
 
 

@@ -3,7 +3,7 @@ back: numbers, words and texts as arrays of str, sparse vectors as a SciPy matri
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, Iterator
 
 # raytrain_dtype in C, as NumPy and the struct module call them. A bfloat16 is two bytes.
 NUMPY = {"float32": "f4", "float64": "f8", "float16": "f2", "int8": "i1", "int16": "i2",
@@ -15,7 +15,7 @@ _STRUCT = {"float32": "f", "float64": "d", "float16": "H", "int8": "b", "int16":
            "uint64": "Q", "bytes": "B", "bfloat16": "H"}
 
 
-def numpy_or_none():
+def numpy_or_none() -> Any:
     """NumPy, or None if it is not installed."""
     try:
         import numpy
@@ -28,8 +28,8 @@ class SparseRows:
     """Sparse vectors of equal length, a row each, as scipy.sparse.csr_matrix has them; in
     its place if SciPy is not installed."""
 
-    def __init__(self, data: object, indices: object, indptr: object,
-                 shape: tuple[Any, ...]):
+    def __init__(self, data: Any, indices: Any, indptr: Any,
+                 shape: tuple[Any, ...]) -> None:
         self.data = data
         self.indices = indices
         self.indptr = indptr
@@ -49,7 +49,7 @@ class SparseRows:
         return f"<SparseRows {self.shape[0]} x {self.shape[1]}, {len(self.data)} elements>"
 
 
-def sparse(data: object, indices: object, indptr: object, shape: tuple[Any, ...]):
+def sparse(data: Any, indices: Any, indptr: Any, shape: tuple[Any, ...]) -> Any:
     try:
         from scipy.sparse import csr_matrix
     except ImportError:
@@ -69,15 +69,15 @@ class Column:
     the rows are codes.
     """
 
-    def __init__(self, said: dict[str, Any], data: bytes):
+    def __init__(self, said: dict[str, Any], data: bytes) -> None:
         self.name: str = said["name"]
         self.kind: str = said["kind"]
         self.dtype: str = said.get("dtype", "str")
         self.shape: tuple[Any, ...] = tuple(said.get("shape", ()))
-        self.words = _unpacked(data, *said["words"]) if "words" in said else None
-        self._table: object = None
+        self.words: Any = _unpacked(data, *said["words"]) if "words" in said else None
+        self._table: Any = None
 
-    def table(self, numpy: object):
+    def table(self, numpy: Any) -> Any:
         """The words as an array, of which the last one, None, is that of the code -1."""
         if self._table is None:
             self._table = numpy.empty(len(self.words) + 1, dtype=object)
@@ -107,7 +107,7 @@ def columns_of(reply: dict[str, Any], data: bytes) -> dict[str, Any]:
 
 # ---- Rows ----
 
-def _array(block: object, dtype: str, shape: list[Any], offset: int):
+def _array(block: Any, dtype: str, shape: list[Any], offset: int) -> Any:
     size = int(NUMPY[dtype][1:])
     for n in shape:
         size *= n
@@ -117,13 +117,13 @@ def _array(block: object, dtype: str, shape: list[Any], offset: int):
     return part.view(NUMPY[dtype]).reshape(shape)
 
 
-def _texts(data: object, offsets: object, numpy: object):
+def _texts(data: Any, offsets: Any, numpy: Any) -> Any:
     raw = bytes(data)
     texts = [_text(raw[offsets[i]:offsets[i + 1]]) for i in range(len(offsets) - 1)]
     return _objects(texts, numpy)
 
 
-def _objects(values: list[Any], numpy: object):
+def _objects(values: list[Any], numpy: Any) -> Any:
     if numpy is None:
         return values
     array = numpy.empty(len(values), dtype=object)
@@ -131,13 +131,13 @@ def _objects(values: list[Any], numpy: object):
     return array
 
 
-def _words(column: Column, codes: object, numpy: object):
+def _words(column: Column, codes: Any, numpy: Any) -> Any:
     if numpy is not None:
         return column.table(numpy)[codes]
     return [column.words[code] if code >= 0 else None for code in codes]
 
 
-def _ragged(column: Column, block: object, rows: int, place: list[Any], numpy: object):
+def _ragged(column: Column, block: Any, rows: int, place: list[Any], numpy: Any) -> Any:
     data, elements, at, indices = place
     offsets = _array(block, "uint64", [rows + 1], at)
     if column.kind == "text":
@@ -151,7 +151,7 @@ def _ragged(column: Column, block: object, rows: int, place: list[Any], numpy: o
     return _objects([list(words[bounds[i]:bounds[i + 1]]) for i in range(rows)], numpy)
 
 
-def decode(columns: dict[str, Any], block: object, rows: int, places: list[Any],
+def decode(columns: dict[str, Any], block: Any, rows: int, places: list[Any],
            codes: bool = False) -> dict[str, Any]:
     """{name: array} of a block, views of it where that can be. codes: words as the int32
     codes that they are stored as."""
@@ -168,7 +168,7 @@ def decode(columns: dict[str, Any], block: object, rows: int, places: list[Any],
     return batch
 
 
-def empty(column: Column):
+def empty(column: Column) -> Any:
     """The array of no rows. Needs NumPy."""
     import numpy
 
@@ -179,7 +179,7 @@ def empty(column: Column):
     return numpy.empty([0, *column.shape], dtype)
 
 
-def concatenate(parts: list[Any]):
+def concatenate(parts: list[Any]) -> Any:
     """Several batches of a column as one array. Needs NumPy."""
     import numpy
 
@@ -207,7 +207,7 @@ _DTYPES = {"f4": "float32", "f8": "float64", "f2": "float16", "i1": "int8", "i2"
 class _Made:
     """What Column says of an array that was made here."""
 
-    def __init__(self, array: object) -> None:
+    def __init__(self, array: Any) -> None:
         sparse = hasattr(array, "indptr")
         self.kind = "sparse" if sparse else "text" if is_text(array) else "numbers"
         self.dtype = _DTYPES.get(array.dtype.str[1:]) if self.kind == "numbers" else "str"
@@ -218,12 +218,12 @@ def described(batch: dict[str, Any]) -> dict[str, Any]:
     return {name: _Made(array) for name, array in batch.items()}
 
 
-def is_text(array: object) -> bool:
+def is_text(array: Any) -> bool:
     """Is it an array of str?"""
     return array.dtype.kind in "OUS"
 
 
-def array_of(name: str, values: object):
+def array_of(name: str, values: Any) -> Any:
     """A column as an array of numbers, of bool, or of str and None. Arrays of objects, and
     columns of pandas, become one of these."""
     import numpy
@@ -246,17 +246,17 @@ def array_of(name: str, values: object):
     return array
 
 
-def plain(name: str, values: object):
+def plain(name: str, values: Any) -> Any:
     """The same, with bool as numbers."""
     array = array_of(name, values)
     return array.astype("u1") if array.dtype.kind == "b" else array
 
 
-def _is_of_pandas(values: object) -> bool:
+def _is_of_pandas(values: Any) -> bool:
     return type(values).__module__.split(".")[0] == "pandas"
 
 
-def _from_pandas(series: object):
+def _from_pandas(series: Any) -> Any:
     """Types of pandas that know missing values are those of NumPy, float64 if there are
     such values."""
     import numpy
@@ -269,13 +269,13 @@ def _from_pandas(series: object):
     return series.to_numpy(dtype=wanted, na_value=numpy.nan)
 
 
-def _is_missing(value: object, numpy: object) -> bool:
+def _is_missing(value: Any, numpy: Any) -> bool:
     if isinstance(value, (float, numpy.floating)):
         return value != value
     return value is None or type(value).__name__ in ("NAType", "NaTType")  # of pandas
 
 
-def _of_objects(name: str, values: list[Any], numpy: object):
+def _of_objects(name: str, values: list[Any], numpy: Any) -> Any:
     """An array of what all values are, but for those that are missing."""
     import numbers
 
@@ -301,14 +301,14 @@ def _of_objects(name: str, values: list[Any], numpy: object):
 
 
 def _filled(values: list[Any], there: list[Any], dtype: str,
-            numpy: object) -> tuple[Any, ...]:
+            numpy: Any) -> tuple[Any, ...]:
     """The arguments of numpy.array(): with NaN for what is missing."""
     if len(there) == len(values):
         return values, dtype
     return [numpy.nan if _is_missing(v, numpy) else v for v in values], "f8"
 
 
-def words_of(name: str, array: object) -> tuple[Any, ...]:
+def words_of(name: str, array: Any) -> tuple[Any, ...]:
     """The words of an array of str and None as dictionary_pack() makes them, and the int32
     code of each row, -1 for None."""
     import numpy
@@ -336,7 +336,7 @@ def _raw(name: str, word: str, values: list[Any]) -> bytes:
             "'replace') joins pairs and replaces others") from None
 
 
-def encode(batch: dict[str, Any], limit: int):
+def encode(batch: dict[str, Any], limit: int) -> Iterator[Any]:
     """Yields (columns, rows, places, block) of parts of at most about `limit` bytes."""
     arrays = {name: plain(name, values) for name, values in batch.items()}
     lengths = {name: len(array) for name, array in arrays.items()}
@@ -349,7 +349,7 @@ def encode(batch: dict[str, Any], limit: int):
         yield _part({name: array[first:first + step] for name, array in arrays.items()})
 
 
-def _bytes(array: object) -> int:
+def _bytes(array: Any) -> int:
     """About the bytes that it takes in a block."""
     if not is_text(array):
         return array.nbytes
@@ -368,7 +368,7 @@ def _part(arrays: dict[str, Any]) -> tuple[Any, ...]:
 
     for name, array in arrays.items():
         rows = len(array)
-        said = {"name": name}
+        said: dict[str, Any] = {"name": name}
         if is_text(array):
             words, array = words_of(name, array)
             said.update(kind="words", words=[add(words), len(words)])
@@ -380,7 +380,7 @@ def _part(arrays: dict[str, Any]) -> tuple[Any, ...]:
     return columns, rows, places, bytes(block)
 
 
-def block(data: bytes):
+def block(data: bytes) -> Any:
     """A block that came with a reply, which its arrays share."""
     import numpy
 

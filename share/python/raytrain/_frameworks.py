@@ -80,7 +80,7 @@ def common_directory(parent: str | None = None) -> Iterator[SavedHere]:
     Raises:
         OSError: The directory cannot be created.
     """
-    path = None
+    path = ""
     first = facts()["rank"] == 0
     if first:
         path = os.path.join(parent or tempfile.gettempdir(),

@@ -3,13 +3,18 @@ raytrain's own processes, so that it has parameters in place of a function."""
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, Mapping, Sequence, cast
 
 from . import _config as configs
 from . import _made_rows, _read_config, _records, _worker, data
 from ._arguments import check_preprocessor, check_types
 from ._fit import Fit, start_of
 from .trainer import DataParallelTrainer
+
+if TYPE_CHECKING:
+    from ._protocols import CheckpointLike, FunctionTrainer, Path
+    from .preprocessors import Preprocessor
+    from .result import Result
 
 TRAIN = "train"
 
@@ -39,7 +44,7 @@ _INSTEAD = {
 
 # ---- Arguments ----
 
-def _plain(what: str, value: object) -> object:
+def _plain(what: str, value: Any) -> Any:
     """A value as the configuration can have it; scalars of NumPy become Python's."""
     if hasattr(value, "tolist") and not isinstance(value, (str, bytes)):
         value = value.tolist()
@@ -73,7 +78,7 @@ def _parameters(what: str, given: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _dataset(name: str, dataset: object):
+def _dataset(name: str, dataset: Any) -> Any:
     """A path, or a Dataset as it was read; arrays and DataFrames become one."""
     if isinstance(dataset, dict):
         return data.from_numpy(dataset)
@@ -87,7 +92,7 @@ def _dataset(name: str, dataset: object):
     return dataset
 
 
-def _in_c(preprocessor: object) -> object:
+def _in_c(preprocessor: Any) -> Any:
     """TypeError if a worker without Python cannot apply it."""
     if check_preprocessor(preprocessor) is not None and any(
             "batch_mapper" in item for item in preprocessor._items()):
@@ -98,13 +103,13 @@ def _in_c(preprocessor: object) -> object:
     return preprocessor
 
 
-def _columns(what: str, columns: object) -> list[Any] | None:
+def _columns(what: str, columns: Any) -> list[Any] | None:
     if columns is None:
         return None
-    columns = [columns] if isinstance(columns, str) else list(columns)
-    if not all(isinstance(column, str) for column in columns):
+    names = [columns] if isinstance(columns, str) else list(columns)
+    if not all(isinstance(name, str) for name in names):
         raise TypeError(f"{what} is a list of names of columns, not {columns!r}")
-    return columns
+    return names
 
 
 # ---- Trainer ----
@@ -134,7 +139,7 @@ class GBDTTrainer:
 
     _trainer = ""  # the key `trainer` of raytrain.cfg
     _of_function: type[DataParallelTrainer] = DataParallelTrainer  # made if there is a function
-    train_loop_config = None
+    train_loop_config: dict[str, Any] | None = None
 
     def __new__(cls, train_loop_per_worker: Any = None, **settings: Any) -> Any:
         if train_loop_per_worker is None:
@@ -144,17 +149,18 @@ class GBDTTrainer:
                             "training without one: give it to train() of the library")
         return cls._of_function(train_loop_per_worker, **settings)
 
-    def __init__(self, *, datasets: dict[str, Any], label_column: str | None = None,
+    def __init__(self, *, datasets: Mapping[str, Any], label_column: str | None = None,
                  params: dict[str, Any] | None = None, num_boost_round: int = 10,
                  dmatrix_params: dict[str, Any] | None = None,
                  scaling_config: configs.ScalingConfig | None = None,
                  run_config: configs.RunConfig | None = None,
-                 preprocessor: object = None, resume_from_checkpoint: object = None,
+                 preprocessor: Preprocessor | None = None,
+                 resume_from_checkpoint: CheckpointLike | None = None,
                  early_stopping_rounds: int | None = None,
                  early_stopping_metric: str | None = None,
                  weight_column: str | None = None, qid_column: str | None = None,
                  group_column: str | None = None, base_margin_column: str | None = None,
-                 categorical_features: list[Any] | None = None,
+                 categorical_features: Sequence[str] | None = None,
                  **train_kwargs: object) -> None:
         for name in train_kwargs:
             hint = _INSTEAD.get(name)
@@ -189,7 +195,7 @@ class GBDTTrainer:
         self._restored_from: str | None = None
         self._kept: dict[str, Any] = {}  # keys of the run that it continues
 
-    def fit(self):
+    def fit(self) -> Result:
         """Run the training to its end, and return its Result.
 
         Raises TrainingFailedError if it failed, TrainingStopped (a SystemExit with status
@@ -199,24 +205,24 @@ class GBDTTrainer:
             return _worker._come_by()
         if os.environ.get("RAYTRAIN_SESSION"):
             raise RuntimeError("fit() was called in a worker, which cannot start workers")
-        return _GBDTFit(self).run()
+        return _GBDTFit(cast("FunctionTrainer", self)).run()
 
     # ---- restore ----
 
     @classmethod
-    def can_restore(cls, path: str, storage_filesystem: object = None) -> bool:
+    def can_restore(cls, path: Path, storage_filesystem: Any = None) -> bool:
         """Is there a run of this trainer in this directory?"""
         if cls._of_function.can_restore(path):
             return True
         try:
-            return _run_cfg(path)[0].get("trainer") == cls._trainer
+            return bool(_run_cfg(path)[0].get("trainer") == cls._trainer)
         except FileNotFoundError:
             return False
 
     @classmethod
-    def restore(cls, path: str, train_loop_per_worker: Any = None, *,
+    def restore(cls, path: Path, train_loop_per_worker: Any = None, *,
                 run_config: configs.RunConfig | None = None,
-                **changes: object) -> GBDTTrainer:
+                **changes: Any) -> GBDTTrainer:
         """A trainer whose fit() continues the run in the directory `path`, also one that
         raytrain-run has started, from its latest checkpoint. changes: arguments of the
         trainer; what is not given is as it was. A run with a training function is
@@ -284,7 +290,7 @@ _KEYS = {"label_column": "label", "weight_column": "weight", "qid_column": "qid"
          "early_stopping_metric": "early_stopping_metric"}
 
 
-def _run_cfg(path: str) -> tuple[Any, ...]:
+def _run_cfg(path: Path) -> tuple[Any, ...]:
     """The configuration of a run, and why it is not acted upon, which may be None."""
     file = os.path.join(os.fspath(path), "run.cfg")
     if not os.path.isfile(file):
@@ -297,8 +303,11 @@ def _run_cfg(path: str) -> tuple[Any, ...]:
 class _GBDTFit(Fit):
     """One fit: as of other trainers, but the workers run the loop of raytrain-worker."""
 
-    def _payload(self) -> None:
+    trainer: GBDTTrainer  # type: ignore[assignment]
+
+    def _payload(self) -> dict[str, Any]:
         """No function is sent to the workers."""
+        return {}
 
     def _keys(self) -> dict[str, Any]:
         trainer = self.trainer
@@ -314,7 +323,7 @@ class _GBDTFit(Fit):
     def _workers_command(self) -> list[Any]:
         return []
 
-    def _environment(self, payload: None, keys: dict[str, Any],
+    def _environment(self, payload: dict[str, Any], keys: dict[str, Any],
                      scratch: str) -> dict[str, Any]:
         """With a sign for raytrain-run that it was not started from a command line."""
         return {**os.environ, "RAYTRAIN_FIT": os.path.join(scratch, "raytrain.cfg")}

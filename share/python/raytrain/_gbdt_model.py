@@ -2,18 +2,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _frame
 from .errors import NotFound
 from .predictor import Predictor
+
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint
+    from .preprocessors import Preprocessor
 
 _TRAINERS = {"xgboost": "raytrain.xgboost", "lightgbm": "raytrain.lightgbm"}
 
 
 # ---- What a checkpoint has ----
 
-def opened(checkpoint: object, trainer: str):
+def opened(checkpoint: Any, trainer: str) -> Checkpoint:
     """A Checkpoint, or the path of one, that this trainer has saved."""
     from .checkpoint import Checkpoint
 
@@ -27,10 +31,11 @@ def opened(checkpoint: object, trainer: str):
     if found != trainer:
         raise ValueError(f"{checkpoint!r} is of the trainer {found!r}: use "
                          f"{_TRAINERS.get(found, 'another module')} for it")
-    return checkpoint
+    saved: Checkpoint = checkpoint
+    return saved
 
 
-def text_of(checkpoint: object, name: str, default: str = "") -> str:
+def text_of(checkpoint: Any, name: str, default: str = "") -> str:
     """A string of the checkpoint, which may lack it."""
     try:
         return checkpoint.read(name)
@@ -38,7 +43,7 @@ def text_of(checkpoint: object, name: str, default: str = "") -> str:
         return default
 
 
-def library(name: str, package: str, checkpoint: object | None = None):
+def library(name: str, package: str, checkpoint: object | None = None) -> Any:
     """The library's own module. ImportError that says what to install."""
     import importlib
 
@@ -51,12 +56,12 @@ def library(name: str, package: str, checkpoint: object | None = None):
             f"gives the model as the library itself loads it: {error}", name=name) from error
 
 
-def feature_names(checkpoint: object) -> list[Any] | None:
+def feature_names(checkpoint: Any) -> list[Any] | None:
     """The columns of a model's features; None if they have no names."""
     return json.loads(text_of(checkpoint, "gbdt/features", "null"))
 
 
-def importance(checkpoint: object, kind: str) -> dict[str, Any]:
+def importance(checkpoint: Any, kind: str) -> dict[str, Any]:
     """{feature: importance} of the features that the model uses, the greatest first."""
     if kind not in ("gain", "splits"):
         raise ValueError(f"kind={kind!r}: it is 'gain' or 'splits'")
@@ -68,7 +73,7 @@ def importance(checkpoint: object, kind: str) -> dict[str, Any]:
 
 # ---- Rows ----
 
-def _numbers(name: str, value: object):
+def _numbers(name: str, value: Any) -> Any:
     """A column of numbers, as an array of one or two dimensions; or a sparse matrix."""
     if hasattr(value, "indptr"):
         return value
@@ -79,7 +84,7 @@ def _numbers(name: str, value: object):
     return array.reshape(len(array), -1) if array.ndim > 2 else array
 
 
-def _feature_names(name: str, array: object) -> list[Any]:
+def _feature_names(name: str, array: Any) -> list[Any]:
     """What the features of a column are called."""
     if len(array.shape) == 1:
         return [name]
@@ -100,7 +105,7 @@ def _columns(batch: dict[str, Any], names: list[Any] | None) -> dict[str, Any]:
     return columns
 
 
-def _picked(columns: dict[str, Any], names: list[Any], dtype: str):
+def _picked(columns: dict[str, Any], names: list[Any], dtype: str) -> Any:
     """The features `names` of columns without sparse ones, as a matrix."""
     import numpy
 
@@ -114,7 +119,7 @@ def _picked(columns: dict[str, Any], names: list[Any], dtype: str):
     return matrix
 
 
-def _picked_sparse(columns: dict[str, Any], names: list[Any]):
+def _picked_sparse(columns: dict[str, Any], names: list[Any]) -> Any:
     """The same with sparse columns, as a scipy.sparse.csr_matrix."""
     import numpy
     from scipy import sparse
@@ -130,7 +135,7 @@ def _picked_sparse(columns: dict[str, Any], names: list[Any]):
     return matrix[:, [place[name] for name in names]]
 
 
-def matrix_of(batch: dict[str, Any], names: list[Any] | None, dtype: str):
+def matrix_of(batch: dict[str, Any], names: list[Any] | None, dtype: str) -> Any:
     """The features of a model in its order, a row each, from {column: array}. names: None if
     the model does not know them: then they are all columns, or the only one of vectors."""
     columns = _columns(batch, names)
@@ -158,12 +163,12 @@ class TreePredictor(Predictor):
     # Arguments of predict(), and what raytrain-predict calls it.
     _outputs: dict[str, Any] = {}
 
-    def __init__(self, model: object, preprocessor: object = None) -> None:
+    def __init__(self, model: Any, preprocessor: Preprocessor | None = None) -> None:
         super().__init__(preprocessor)
         self.model = model
 
-    def predict(self, data: object, feature_columns: list[Any] | None = None,
-                **settings: object) -> object:
+    def predict(self, data: Any, feature_columns: list[Any] | None = None,
+                **settings: Any) -> Any:
         """What the model says about rows: {column: array}, as {"predictions": array}; a
         DataFrame of pandas, as a DataFrame; or a matrix of the model's features.
 
@@ -178,7 +183,7 @@ class TreePredictor(Predictor):
         return self._predict(data, feature_columns, settings)
 
     @classmethod
-    def _asked(cls, outputs: object, settings: dict[str, Any]) -> list[Any]:
+    def _asked(cls, outputs: Any, settings: dict[str, Any]) -> list[Any]:
         """predict.outputs of raytrain.cfg, for arguments of BatchPredictor.predict()."""
         made = [outputs] if isinstance(outputs, str) else list(outputs or ())
         for name, value in settings.items():
@@ -190,7 +195,7 @@ class TreePredictor(Predictor):
                 made.append(cls._outputs[name])
         return made or ["value"]
 
-    def _predict(self, data: object, columns: list[Any] | None,
+    def _predict(self, data: Any, columns: list[Any] | None,
                  settings: dict[str, Any]) -> dict[str, Any]:
         if isinstance(data, dict):
             data = {name: value if hasattr(value, "indptr") else
@@ -204,7 +209,7 @@ class TreePredictor(Predictor):
         return self._predict_numpy(data, **settings)
 
 
-def _as_frame(made: object, index: object):
+def _as_frame(made: Any, index: Any) -> Any:
     import pandas
 
     made = made.reshape(len(made), -1)

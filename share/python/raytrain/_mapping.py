@@ -15,7 +15,7 @@ FORMATS = ("numpy", "pandas")
 _PART = 32 << 20  # bytes of a batch that are sent at a time
 
 # {place in the run's chain: Mapper}, of the trainer in this worker.
-_registered: dict[str, Any] = {}
+_registered: dict[int, Any] = {}
 # The functions of checkpoints that may be called, as _code_of() names them: those that this
 # program has itself given to a BatchMapper, and those that its user has allowed.
 _allowed: set[Any] = set()
@@ -26,7 +26,7 @@ _allowed: set[Any] = set()
 class Mapper:
     """A function, and which batches it gets. It is unpickled at its first use."""
 
-    def __init__(self, fn: object, batch_size: int | None, batch_format: str) -> None:
+    def __init__(self, fn: Any, batch_size: int | None, batch_format: str) -> None:
         self._fn = fn
         self._packed: bytes | None = None
         self.name = _name(fn)
@@ -34,9 +34,9 @@ class Mapper:
         self.batch_format = batch_format
 
     @property
-    def fn(self) -> object:
+    def fn(self) -> Any:
         if self._fn is None:
-            self._fn = _load(self._packed)
+            self._fn = _load(self.packed())
         return self._fn
 
     def packed(self) -> bytes:
@@ -51,7 +51,7 @@ class Mapper:
 
     def settings(self) -> dict[str, Any]:
         """As the keys of batch_mapper in raytrain.cfg."""
-        keys = {"python": self.name, "batch_format": self.batch_format}
+        keys: dict[str, Any] = {"python": self.name, "batch_format": self.batch_format}
         if self.batch_size is not None:
             keys["batch_size"] = self.batch_size
         return keys
@@ -89,7 +89,7 @@ class Mapper:
         return made
 
 
-def _name(fn: object) -> str:
+def _name(fn: Any) -> str:
     """"MODULE:NAME", which need not be found by that."""
     if not hasattr(fn, "__qualname__") and hasattr(fn, "func"):
         fn = fn.func  # functools.partial
@@ -98,7 +98,7 @@ def _name(fn: object) -> str:
     return f"{getattr(fn, '__module__', None) or '__main__'}:{fn.__qualname__}"
 
 
-def _load(packed: bytes) -> object:
+def _load(packed: bytes) -> Any:
     described = pickle.loads(packed)
     for name in ("__raytrain_main__", "__main__"):  # the script, if it was imported
         module = sys.modules.get(name)
@@ -108,7 +108,7 @@ def _load(packed: bytes) -> object:
     return _shipping.unpack(described)[0]
 
 
-def _import(name: str) -> object:
+def _import(name: str) -> Any:
     import importlib
 
     module, _, path = name.partition(":")
@@ -127,7 +127,7 @@ def _digest(packed: bytes) -> tuple[Any, ...]:
     return "pickle", hashlib.sha256(packed).digest()
 
 
-def _code_of(server: object, state: bytes, index: int,
+def _code_of(server: Any, state: bytes, index: int,
              stage: dict[str, Any]) -> tuple[Any, ...] | None:
     """The code that a stage of a stored chain would run."""
     if stage.get("pickle"):
@@ -139,7 +139,7 @@ def _code_of(server: object, state: bytes, index: int,
     return None
 
 
-def allow(server: object, state: bytes) -> None:
+def allow(server: Any, state: bytes) -> None:
     """The user trusts the chain of this checkpoint: its functions may be called."""
     for index, stage in enumerate(server.call("preprocess_stages", {}, state)[0]["stages"]):
         code = _code_of(server, state, index, stage)
@@ -147,7 +147,7 @@ def allow(server: object, state: bytes) -> None:
             _allowed.add(code)
 
 
-def refused(server: object, state: bytes) -> str | None:
+def refused(server: Any, state: bytes) -> str | None:
     """The first function of a stored chain that may not be called."""
     for index, stage in enumerate(server.call("preprocess_stages", {}, state)[0]["stages"]):
         code = _code_of(server, state, index, stage)
@@ -161,7 +161,7 @@ def refused(server: object, state: bytes) -> str | None:
     return None
 
 
-def check(server: object, state: bytes) -> None:
+def check(server: Any, state: bytes) -> None:
     """Before a stored chain is used. Raises InvalidArgument if one of its functions may not
     be called."""
     function = refused(server, state)
@@ -173,7 +173,7 @@ def check(server: object, state: bytes) -> None:
             "allow_code=True), or from_checkpoint(checkpoint, allow_code=True)")
 
 
-def workers_may(checkpoint: object) -> bool:
+def workers_may(checkpoint: Any) -> bool:
     """May workers load the functions of a Checkpoint, of that at a path, or of all those of a
     Result or a run, since this program has named them, or its user has allowed them?"""
     path = getattr(checkpoint, "path", checkpoint)
@@ -191,13 +191,13 @@ def workers_may(checkpoint: object) -> bool:
 
 # ---- Batches ----
 
-def _array(value: object):
+def _array(value: Any) -> Any:
     import numpy
 
     return value if hasattr(value, "indptr") else numpy.asarray(value)
 
 
-def _length(array: object) -> int:
+def _length(array: Any) -> int:
     return array.shape[0] if array.shape else 0
 
 
@@ -207,7 +207,7 @@ def _rows_of(batch: dict[str, Any]) -> int:
     return 0
 
 
-def _rows_between(array: object, first: int, end: int):
+def _rows_between(array: Any, first: int, end: int) -> Any:
     if not isinstance(array, _frame.SparseRows):
         return _array(array)[first:end]
     indptr = array.indptr[first:end + 1]
@@ -216,7 +216,7 @@ def _rows_between(array: object, first: int, end: int):
                              (len(indptr) - 1, array.shape[1]))
 
 
-def _pandas():
+def _pandas() -> Any:
     try:
         import pandas
     except ImportError:
@@ -225,7 +225,7 @@ def _pandas():
     return pandas
 
 
-def _to_pandas(batch: dict[str, Any]):
+def _to_pandas(batch: dict[str, Any]) -> Any:
     for name, array in batch.items():
         if hasattr(array, "indptr"):
             raise TypeError(f"column {name!r} has sparse vectors, which a DataFrame cannot "
@@ -235,7 +235,7 @@ def _to_pandas(batch: dict[str, Any]):
         for name, array in batch.items()})
 
 
-def _of_pandas(frame: object) -> object:
+def _of_pandas(frame: Any) -> Any:
     import numpy
 
     if not hasattr(frame, "columns"):
@@ -255,7 +255,7 @@ class Rest:
     """A chain from one of its preprocessors on: functions here, others in C."""
 
     def __init__(self, state: bytes, first: int, n: int,
-                 mappers: dict[str, Any]) -> None:
+                 mappers: dict[int, Any]) -> None:
         self._state, self._first, self._n, self._mappers = state, first, n, mappers
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -269,14 +269,14 @@ class Rest:
         return batch
 
 
-def rest(server: object, first: int, state: bytes | None) -> Rest:
+def rest(server: Any, first: int, state: bytes | None) -> Rest:
     """What is done from preprocessor `first` on, of the chain in this state, or of that of
     the run, which its worker has checked. Its functions are those of the trainer in this
     worker, or are unpickled, or else imported by their names."""
     if state is not None:
         check(server, state)
     reply, of_run, _ = server.call("preprocess_stages", {}, state or b"")
-    mappers = {}
+    mappers: dict[int, Any] = {}
     for index, stage in enumerate(reply["stages"]):
         if index < first or "python" not in stage:
             continue
@@ -293,7 +293,7 @@ def rest(server: object, first: int, state: bytes | None) -> Rest:
     return Rest(state or of_run, first, len(reply["stages"]), mappers)
 
 
-def transform(server: object, state: bytes, batch: dict[str, Any],
+def transform(server: Any, state: bytes, batch: dict[str, Any],
               how: dict[str, Any]) -> tuple[Any, ...]:
     """(rows that a chain has changed in C, the preprocessor at which it has stopped)."""
     parts = []
@@ -310,10 +310,10 @@ def transform(server: object, state: bytes, batch: dict[str, Any],
             for name in parts[0]}, end
 
 
-def register(preprocessor: object) -> None:
+def register(preprocessor: Any) -> None:
     """In a worker: the run's functions are those of its trainer, and checkpoints have
     them."""
-    mappers = {} if preprocessor is None else {
+    mappers: dict[int, Any] = {} if preprocessor is None else {
         index: leaf._mapper for index, leaf in enumerate(preprocessor._leaves())
         if hasattr(leaf, "_mapper")}
     if not mappers:

@@ -20,7 +20,7 @@ class _File:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
 
-def file_of(arrays: dict[str, Any]):
+def file_of(arrays: dict[str, Any]) -> Any:
     """The file of {column: array}, for Dataset(); it is removed with the object."""
     columns = {str(name): _frame.array_of(str(name), values)
                for name, values in arrays.items()}
@@ -60,12 +60,13 @@ def _write(path: str, columns: dict) -> None:
                 words += struct.pack("=I", len(key)) + key
                 words += struct.pack("=Q", len(packed)) + packed
             with out.open(name + ".npy", "w", force_zip64=True) as member:
-                numpy.lib.format.write_array(member, array, allow_pickle=False)
+                write: Any = numpy.lib.format.write_array
+                write(member, array, allow_pickle=False)
         if words:
             out.writestr("raytrain-words", bytes(words))
 
 
-def keep(made: object, path: str):
+def keep(made: Any, path: str) -> Any:
     """A Dataset of a copy that begins with this path; the Dataset itself if it is one of
     files."""
     if made._base is not None:

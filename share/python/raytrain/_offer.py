@@ -12,7 +12,7 @@ import stat
 import warnings
 import zlib
 from contextlib import contextmanager
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from . import _session, errors
 from .checkpoint import Checkpoint
@@ -70,7 +70,7 @@ def _answers(copy: Callable[[mmap.mmap, bool], None], held: Any) -> dict[str, An
     """The answers for Session.call(); copy(buffer, shards) puts the bytes in place, as
     long as `held` exists."""
 
-    def answer(question: dict[str, Any], fds: list[int]):
+    def answer(question: dict[str, Any], fds: list[int]) -> Any:
         try:
             copy(_buffer(question, fds), question["what"] == "shards")
         except Exception as e:
@@ -86,7 +86,7 @@ def _answers(copy: Callable[[mmap.mmap, bool], None], held: Any) -> dict[str, An
 
 
 @contextmanager
-def _no_collection():
+def _no_collection() -> Iterator[Any]:
     """A walk over many tensors makes many objects, all of which stay for now: looking
     for garbage among them and torch's takes longer than the walk."""
     collecting = gc.isenabled()
@@ -98,7 +98,7 @@ def _no_collection():
             gc.enable()
 
 
-def _offer_dict(value: dict[str, Any]):
+def _offer_dict(value: dict[str, Any]) -> Any:
     from ._flatten import flatten, lay_out
 
     with _no_collection():
@@ -143,7 +143,7 @@ def _file_name(path: str) -> tuple[str, str | None]:
 class _Walk:
     """The files of a directory, and those directories in it that are empty."""
 
-    def __init__(self, root: str):
+    def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
         self.files: list[tuple[str, str, int]] = []  # relative path, path, size
         self.empty: list[str] = []
@@ -216,7 +216,7 @@ def _read_into(path: str, view: memoryview) -> None:
             raise ValueError(f"the file {path!r} changed while report() read it")
 
 
-def _offer_directory(path: str):
+def _offer_directory(path: str) -> Any:
     from ._tree import ALIGNMENT
 
     walk = _Walk(path)

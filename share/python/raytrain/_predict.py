@@ -35,7 +35,7 @@ def _trial(columns: dict[str, Any]) -> dict[str, Any]:
     return batch
 
 
-def _array(name: str, value: object):
+def _array(name: str, value: Any) -> Any:
     import numpy
 
     array = numpy.asarray(value)
@@ -47,7 +47,7 @@ def _array(name: str, value: object):
     return array
 
 
-def _predicted(predictor: object, batch: dict[str, Any], rows: int,
+def _predicted(predictor: Any, batch: dict[str, Any], rows: int,
                settings: dict[str, Any]) -> dict[str, Any]:
     """{name: array}, of that many rows."""
     made = predictor.predict(batch, **settings)
@@ -61,8 +61,8 @@ def _predicted(predictor: object, batch: dict[str, Any], rows: int,
     return made
 
 
-def _outputs(predictor: object, columns: dict[str, Any], settings: dict[str, Any],
-             rest: object) -> dict[str, Any]:
+def _outputs(predictor: Any, columns: dict[str, Any], settings: dict[str, Any],
+             rest: Any) -> dict[str, Any]:
     """{name: (dtype, shape of a row)}: what it makes of a trial batch."""
     try:
         made = _predicted(predictor, rest(_trial(columns)), 2, settings)
@@ -81,7 +81,7 @@ class _Predictions:
 
     def __init__(self, outputs: dict[str, Any]) -> None:
         self.outputs = outputs
-        self.memory: object = None
+        self.memory: Any = None
 
     def map(self, fd: int) -> None:
         import mmap
@@ -106,7 +106,7 @@ class _Predictions:
             place[:] = array.reshape(-1)
 
 
-def _one_row(predict: object, batch: dict[str, Any], rows: int,
+def _one_row(predict: Any, batch: dict[str, Any], rows: int,
              error: Exception) -> tuple[Any, ...]:
     """Which row makes the prediction fail, and with what error: halves of the batch are
     predicted, again and again. (None, error) if no row does it alone."""
@@ -124,7 +124,7 @@ def _one_row(predict: object, batch: dict[str, Any], rows: int,
     return first, error
 
 
-def _fail(worker: object, predict: object, batch: dict[str, Any], rows: int,
+def _fail(worker: Any, predict: Any, batch: dict[str, Any], rows: int,
           error: Exception) -> None:
     """The clients of these rows get the reason: a ValueError is the fault of the rows."""
     sys.excepthook(type(error), error, error.__traceback__)
@@ -135,8 +135,8 @@ def _fail(worker: object, predict: object, batch: dict[str, Any], rows: int,
         "of_rows": isinstance(error, ValueError)})
 
 
-def _loop(predictor: object, columns: dict[str, Any], outputs: dict[str, Any],
-          settings: dict[str, Any], rest: object, goes_on: bool) -> None:
+def _loop(predictor: Any, columns: dict[str, Any], outputs: dict[str, Any],
+          settings: dict[str, Any], rest: Any, goes_on: bool) -> None:
     worker = _session.session()
 
     def predict(batch: dict[str, Any], n: int) -> dict[str, Any]:

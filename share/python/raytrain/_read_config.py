@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import Any, List, NoReturn
 
 from . import _records
 from .errors import CorruptError
@@ -48,12 +48,12 @@ class _Reader:
         if not found:
             self.fail()
         self.at = found.end()
-        self.kind = found.lastgroup
+        self.kind = str(found.lastgroup)
         self.value = found[self.kind]
         if self.kind == "sign":
             self.kind = self.value
 
-    def fail(self) -> None:
+    def fail(self) -> NoReturn:
         line = self.text.count("\n", 0, self.at) + 1
         raise CorruptError(f"{self.source}:{line}: raytrain-run has not written this")
 
@@ -75,8 +75,8 @@ class _Reader:
         self.take(end)
         return members
 
-    def list(self) -> list[Any]:
-        items = []
+    def list(self) -> List[Any]:
+        items: List[Any] = []
         while self.kind != ")":
             if items:
                 self.take(",")
@@ -106,7 +106,7 @@ class _Reader:
 
 def _unescaped(text: str) -> str:
     """Bytes that are no UTF-8 are surrogates, as os.fsdecode() makes them."""
-    def one(found: re.Match) -> bytes:
+    def one(found: re.Match[str]) -> bytes:
         what = found[1]
         if what[0] == "x" and len(what) == 3:
             return bytes([int(what[1:], 16)])

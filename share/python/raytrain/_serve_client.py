@@ -49,9 +49,9 @@ class Client:
     Several threads may use it: each has a connection of its own, which is kept.
     """
 
-    def __init__(self, where: object, token: str | None = None, *,
+    def __init__(self, where: Any, token: str | None = None, *,
                  name: str | None = None, timeout: float = 60,
-                 context: object = None) -> None:
+                 context: Any = None) -> None:
         address = where if isinstance(where, dict) else _address_of(os.fspath(where))
         self.url, self.socket = address["url"], address.get("socket")
         if token is None and address.get("token_file"):
@@ -59,7 +59,8 @@ class Client:
                 token = file.read().strip()
         self.token, self.timeout = token, timeout
         self.context = context or _trusting(address.get("tls_cert"))
-        self._name, self._meta = name or address.get("model"), None
+        self._name = name or address.get("model")
+        self._meta: dict[str, Any] = {}
         self._thread = threading.local()
 
     @property
@@ -85,7 +86,7 @@ class Client:
             return False
         return True
 
-    def predict(self, data: object, *, version: int | None = None) -> dict[str, Any]:
+    def predict(self, data: Any, *, version: int | None = None) -> dict[str, Any]:
         """{output: array} for rows: {input: array}, a DataFrame of pandas, or an array if
         the model has one input. Columns that are no inputs are left out; a missing text
         is an empty one. version: that of the model, if several are served.
@@ -103,7 +104,7 @@ class Client:
                              "Inference-Header-Content-Length": str(len(head))})
 
     def request(self, method: str, path: str, body: bytes | None = None,
-                headers: dict[str, Any] = {}) -> object:
+                headers: dict[str, Any] = {}) -> Any:
         """What the service says at this path: JSON, or {output: array}."""
         until = time.monotonic() + self.timeout
         while True:
@@ -191,7 +192,7 @@ def _address_of(where: str) -> dict[str, Any]:
     raise NotFound(f"{where} is not served now: type: raytrain-serve {where}")
 
 
-def _trusting(cert: str | None) -> object:
+def _trusting(cert: str | None) -> Any:
     """An ssl.SSLContext that trusts this certificate, whether a CA has signed it or not."""
     if cert is None:
         return None
@@ -225,7 +226,7 @@ def _connection(client: Client) -> http.client.HTTPConnection:
 
 # ---- Rows ----
 
-def _columns(data: object, inputs: list[Any]) -> dict[str, Any]:
+def _columns(data: Any, inputs: list[Any]) -> dict[str, Any]:
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return {str(name): _series(data[name]) for name in data.columns}
     if isinstance(data, dict):
@@ -235,7 +236,7 @@ def _columns(data: object, inputs: list[Any]) -> dict[str, Any]:
     return {inputs[0]["name"]: data}
 
 
-def _series(column: object) -> object:
+def _series(column: Any) -> Any:
     """An array of a column of pandas: of objects, None for one that is missing, unless it
     is one of NumPy's numbers."""
     array = column.to_numpy()
@@ -243,7 +244,7 @@ def _series(column: object) -> object:
         column.astype(object).where(column.notna(), None).to_numpy()
 
 
-def _input(meta: dict[str, Any], values: object) -> tuple[Any, ...]:
+def _input(meta: dict[str, Any], values: Any) -> tuple[Any, ...]:
     """The JSON of an input, and its bytes."""
     import numpy
 
@@ -253,13 +254,13 @@ def _input(meta: dict[str, Any], values: object) -> tuple[Any, ...]:
         data = b"".join(len(t).to_bytes(4, "little") + t for t in texts)
         shape = [len(texts)]
     else:
-        data = _numbers(meta, numpy.asarray(values))
-        data, shape = data.tobytes(), list(data.shape)
+        numbers = _numbers(meta, numpy.asarray(values))
+        data, shape = numbers.tobytes(), list(numbers.shape)
     return {"name": meta["name"], "datatype": meta["datatype"], "shape": shape,
             "parameters": {"binary_data_size": len(data)}}, data
 
 
-def _numbers(meta: dict[str, Any], array: object) -> object:
+def _numbers(meta: dict[str, Any], array: Any) -> Any:
     """As numbers of the input's type, which may round fractions and nothing else."""
     import numpy
 
@@ -276,7 +277,7 @@ def _numbers(meta: dict[str, Any], array: object) -> object:
 
 # ---- Answers ----
 
-def _read(answer: http.client.HTTPResponse, data: bytes) -> object:
+def _read(answer: http.client.HTTPResponse, data: bytes) -> Any:
     length = answer.getheader("Inference-Header-Content-Length")
     head = data[:int(length)] if length else data
     if answer.status >= 400:
@@ -297,7 +298,7 @@ def _read(answer: http.client.HTTPResponse, data: bytes) -> object:
     return made
 
 
-def _output(meta: dict[str, Any], data: bytes) -> object:
+def _output(meta: dict[str, Any], data: bytes) -> Any:
     import numpy
 
     kind = _DTYPES.get(meta["datatype"], object)

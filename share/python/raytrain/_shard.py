@@ -4,7 +4,7 @@ give in place of a shard or of a pickled object."""
 from __future__ import annotations
 
 import pickle
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 
 class Shard:
@@ -21,12 +21,13 @@ class Shard:
 
     __slots__ = ("array", "global_shape", "start")
 
-    def __init__(self, array: Any, global_shape, start):
+    def __init__(self, array: Any, global_shape: Sequence[int],
+                 start: Sequence[int]) -> None:
         self.array = array
         self.global_shape = tuple(int(size) for size in global_shape)
         self.start = tuple(int(first) for first in start)
 
-    def check(self, name: str, shape) -> None:
+    def check(self, name: str, shape: Sequence[int]) -> None:
         """ValueError unless the part lies within the whole."""
         whole, start = self.global_shape, self.start
         if not len(shape) == len(whole) == len(start):
@@ -52,14 +53,16 @@ class ShardedArray:
     """A sharded array in a checkpoint that has not been read: its name, global shape
     and type of elements."""
 
-    def __init__(self, node: dict[str, Any], shape: tuple[Any, ...], stored: Any):
+    def __init__(self, node: dict[str, Any], shape: tuple[Any, ...],
+                 stored: Any) -> None:
         self.name: str = node["name"]
         self.shape = shape
         self.dtype: str = node["dtype"]
         self._node = node
         self._stored = stored  # the checkpoint that has it
 
-    def read(self, start=None, count=None) -> Any:
+    def read(self, start: Sequence[int] | None = None,
+             count: Sequence[int] | None = None) -> Any:
         """`count` elements from `start` on, numbers for each axis; all of it if neither
         is given. Raises InvalidArgument if they are not within the shape."""
         return self._stored.read_array(self.name, start, count)
@@ -74,7 +77,7 @@ class Pickled:
     To load it is to run what the bytes say: do so only if you trust the file.
     """
 
-    def __init__(self, kind: str, read: Callable[[], bytes]):
+    def __init__(self, kind: str, read: Callable[[], bytes]) -> None:
         self.type = kind  # the name of the object's class
         self._read = read
 

@@ -153,7 +153,7 @@ def read(path: str) -> dict[str, Any]:
             raise ShippingError(f"{path} is damaged: {error}") from error
 
 
-def config_of(packed: dict[str, Any]) -> object:
+def config_of(packed: dict[str, Any]) -> Any:
     """The configuration of an earlier fit(), if it can be had without the function."""
     function = packed["function"]
     if function["kind"] != "name":

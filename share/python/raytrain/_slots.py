@@ -38,7 +38,7 @@ class Slots:
         finally:
             os.close(fd)
 
-    def lend(self, number: int):
+    def lend(self, number: int) -> Any:
         """An array of bytes, of which the columns are views: they keep it alive."""
         return self._slots[number].lend(copied=number == 0)
 
@@ -46,14 +46,14 @@ class Slots:
 class _Slot:
     """Memory for one batch, and whether something still refers to the last one in it."""
 
-    def __init__(self, memory: object = None) -> None:
+    def __init__(self, memory: Any = None) -> None:
         self.memory = memory
-        self.lease: object = None
+        self.lease: Any = None
 
     def is_free(self) -> bool:
         return self.memory is None or self.lease is None or self.lease() is None
 
-    def lend(self, copied: bool):
+    def lend(self, copied: bool) -> Any:
         numpy = _frame.numpy_or_none()
 
         if numpy is None:

@@ -58,7 +58,7 @@ STORED_AS = {
     "complex32": ("float16", 2),
 }
 SCALARS = frozenset((bool, int, float, str, type(None)))
-RAW_KINDS = {
+RAW_KINDS: dict[Any, str] = {
     bytes: "bytes", bytearray: "bytearray", _array.array: "array",
     memoryview: "memoryview",
 }
@@ -127,7 +127,7 @@ def float_of(node: Any) -> float:
 _torch_types: dict[str, Any] = {}
 
 
-def torch_type(torch, dtype) -> tuple[str, str, int]:
+def torch_type(torch: Any, dtype: Any) -> tuple[str, str, int]:
     """Its name, and how a dataset has an element: the type, and how many of it."""
     known = _torch_types.get(dtype)
     if known is None:
@@ -147,7 +147,7 @@ def torch_type(torch, dtype) -> tuple[str, str, int]:
 # ---- NumPy ----
 
 
-def numpy_type(numpy, dtype) -> tuple[Any, str, int]:
+def numpy_type(numpy: Any, dtype: Any) -> tuple[Any, str, int]:
     """How the structure has it, and how a dataset has its elements."""
     if dtype.kind in "biufc" and dtype.isbuiltin == 1:
         name = dtype.name
@@ -165,11 +165,11 @@ def numpy_type(numpy, dtype) -> tuple[Any, str, int]:
     return dtype.str, "bytes", 1
 
 
-def numpy_dtype(numpy, stored):
+def numpy_dtype(numpy: Any, stored: Any) -> Any:
     """The dtype of what numpy_type() has stored."""
     if isinstance(stored, list):
 
-        def tuples(value):
+        def tuples(value: Any) -> Any:
             if not isinstance(value, list):
                 return value
             return tuple(tuples(part) for part in value)
@@ -184,6 +184,6 @@ def numpy_dtype(numpy, stored):
     return numpy.dtype(stored)
 
 
-def numpy_native(dtype, wire: str):
+def numpy_native(dtype: Any, wire: str) -> Any:
     """The same type in this machine's byte order, in which numbers are stored."""
     return dtype.newbyteorder("=") if wire != "bytes" else dtype

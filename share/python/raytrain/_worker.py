@@ -15,7 +15,7 @@ from .result import Result
 
 if TYPE_CHECKING:
     from types import TracebackType
-    
+
     from ._protocols import FunctionTrainer, TrainFunction
 
 # In a worker of fit(): what was shipped, until the function is called.

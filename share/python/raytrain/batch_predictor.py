@@ -3,12 +3,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _config as configs
 from . import _fit, _launch, _mapping, _memory, _shipping, _stored, _worker
 from .data import Dataset
 from .errors import InvalidArgument, RaytrainError, TrainingStopped
+
+if TYPE_CHECKING:
+    from ._protocols import DatasetLike, ModelLike
+    from .predictor import Predictor
 
 __all__ = ["BatchPredictor"]
 
@@ -30,8 +34,8 @@ class BatchPredictor:
     predictor_kwargs: more arguments for its from_checkpoint().
     """
 
-    def __init__(self, checkpoint: object, predictor_cls: type[Any],
-                 **predictor_kwargs: object) -> None:
+    def __init__(self, checkpoint: ModelLike, predictor_cls: type[Predictor],
+                 **predictor_kwargs: Any) -> None:
         if not callable(getattr(predictor_cls, "from_checkpoint", None)):
             raise TypeError("predictor_cls is a subclass of Predictor, not "
                             f"{predictor_cls!r}")
@@ -42,18 +46,18 @@ class BatchPredictor:
         self.predictor_kwargs = predictor_kwargs
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: object, predictor_cls: type[Any],
-                        **predictor_kwargs: object) -> BatchPredictor:
+    def from_checkpoint(cls, checkpoint: ModelLike, predictor_cls: type[Predictor],
+                        **predictor_kwargs: Any) -> BatchPredictor:
         """The same as the class itself, as in Ray."""
         return cls(checkpoint, predictor_cls, **predictor_kwargs)
 
-    def predict(self, data: object, *, output: str | None = None,
-                keep_columns: list[Any] | None = None, batch_size: int = 4096,
+    def predict(self, data: DatasetLike, *, output: str | None = None,
+                keep_columns: Sequence[str] | None = None, batch_size: int = 4096,
                 num_workers: int = 1,
                 scaling_config: configs.ScalingConfig | None = None,
                 outputs: dict[str, Any] | None = None, resume: bool = False,
-                launcher: str | None = None, options: list[Any] = (),
-                allow_code: bool = False, **settings: object):
+                launcher: str | None = None, options: Sequence[str] = (),
+                allow_code: bool = False, **settings: Any) -> Dataset:
         """Predict all rows, and return the predictions as a Dataset in their order.
 
         data: a path, or a Dataset as it was read: rows go through the preprocessors of the
@@ -78,7 +82,8 @@ class BatchPredictor:
         """
         if _worker._shipped is not None:
             raise _shipping.ScriptImported
-        keys, settled = {"columns": keep_columns}, {
+        keys: dict[str, Any] = {"columns": keep_columns}
+        settled: dict[str, Any] | None = {
             "batch_size": configs._integer("batch_size", batch_size, 1),
             "outputs": outputs, "settings": settings}
         if hasattr(self.predictor_cls, "_asked"):
@@ -91,7 +96,7 @@ class BatchPredictor:
                       *(["--launcher", launcher] if launcher else []), *options])
 
 
-def code_flags(checkpoint: object, allow_code: bool) -> list[Any]:
+def code_flags(checkpoint: object, allow_code: bool) -> list[str]:
     """The option by which workers may load the functions of the preprocessors, if the user
     allows it, or if this program has given all of them to a BatchMapper itself."""
     return ["--allow-code"] if allow_code or _mapping.workers_may(checkpoint) else []
@@ -123,13 +128,13 @@ class _Prediction:
             os.makedirs(_fit.STORAGE, exist_ok=True)
         self.output = os.path.abspath(os.fspath(output))
 
-    def _dataset(self, data: object, scratch: str) -> dict[str, Any]:
+    def _dataset(self, data: Any, scratch: str) -> dict[str, Any]:
         if hasattr(data, "_file"):
             data = _memory.keep(data, os.path.join(scratch, "data"))
         return _fit.dataset_keys("predict", data)
 
-    def run(self, data: object, keys: dict[str, Any], scaling: configs.ScalingConfig,
-            options: dict[str, Any] | None, flags: list[Any]):
+    def run(self, data: Any, keys: dict[str, Any], scaling: configs.ScalingConfig,
+            options: dict[str, Any] | None, flags: list[str]) -> Dataset:
         import shutil
         import tempfile
 
@@ -153,7 +158,7 @@ class _Prediction:
             shutil.rmtree(scratch, ignore_errors=True)
         return self._conclude(status, signals)
 
-    def _conclude(self, status: int, signals: list[Any]):
+    def _conclude(self, status: int, signals: list[int]) -> Dataset:
         if status == 0:
             return Dataset(self.output)
         if status == 75 or (signals and status < 0):

@@ -16,11 +16,16 @@ import os
 import shutil
 import tempfile
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 from . import _extracted, _metrics, errors
 from ._session import LoneSession, server, session
 from ._shard import Pickled, Shard, ShardedArray
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .preprocessors import Preprocessor
 
 __all__ = ["Checkpoint", "Pickled", "Shard", "ShardedArray"]
 
@@ -36,7 +41,7 @@ _unused: list[tuple[int, int]] = []  # (process, id) of those that can be closed
 class _Stored:
     """A checkpoint on storage, opened at its first use."""
 
-    def __init__(self, path: str | None):
+    def __init__(self, path: str | None) -> None:
         self.path = path  # None: the one that this attempt starts from
         self._face: dict[str, Any] | None = None
         self._structure: dict[str, Any] | None = None
@@ -58,7 +63,7 @@ class _Stored:
                 self._structure = json.loads(face["structure"])
         return self._face
 
-    def __del__(self):
+    def __del__(self) -> None:
         # Not closed here: this may run in the middle of another request, or at the end
         # of the interpreter.
         try:
@@ -75,7 +80,8 @@ class _Stored:
     def names(self) -> list[list[Any]]:
         """[name, type, shape] of every dataset."""
         args = {"id": self.face()["id"]}
-        return session().call("checkpoint_names", args)[0]["names"]
+        names: list[list[Any]] = session().call("checkpoint_names", args)[0]["names"]
+        return names
 
     def read(self, items: list[Any]) -> Any:
         """Datasets, all in one memory: a _build.Memory. An item is a name, or a name
@@ -128,7 +134,8 @@ class _Stored:
             lambda node: self.pickled(node, allow_pickle, memory),
             None if shards else self.sharded,
         )
-        return builder.build(structure["tree"])
+        built: dict[str, Any] = builder.build(structure["tree"])
+        return built
 
     def check_kind(self, structure: dict[str, Any], kind: str) -> None:
         if structure.get("version") != 1:
@@ -161,7 +168,8 @@ class _Stored:
             )
         return result
 
-    def read_array(self, name: str, start=None, count=None) -> Any:
+    def read_array(self, name: str, start: Sequence[int] | None = None,
+                   count: Sequence[int] | None = None) -> Any:
         from ._build import make_array, nodes_of
 
         if (start is None) != (count is None):
@@ -176,12 +184,12 @@ class _Stored:
                         node["shape"] = candidate["shape"]
                     break
         item: Any = name
-        if start is not None:
-            start, count = [int(n) for n in start], [int(n) for n in count]
-            start, count = _with_pairs(node or {}, start, count)
-            if min(start + count, default=0) < 0:
+        if start is not None and count is not None:
+            first, n = _with_pairs(node or {}, [int(i) for i in start],
+                                   [int(i) for i in count])
+            if min(first + n, default=0) < 0:
                 raise errors.InvalidArgument(f"{name}: a negative start or count")
-            item = [name, start, count]
+            item = [name, first, n]
         memory = self.read([item])
         wire = memory.items[name][2]
         if wire == "string":
@@ -362,20 +370,20 @@ class Checkpoint:
             self._stored = _Stored(os.path.abspath(path))
 
     def _init(self) -> None:
-        self._dict: dict[str, Any] | None = None
-        self._directory: str | None = None
-        self._stored: _Stored | None = None
-        self._metadata: dict[str, Any] | None = None  # None: as it is stored
+        self._dict = None
+        self._directory = None
+        self._stored = None
+        self._metadata = None  # None: as it is stored
 
     @classmethod
-    def _of(cls, **members: Any) -> Checkpoint:
+    def _of(cls, **members: Any) -> Self:
         checkpoint = cls.__new__(cls)
         checkpoint._init()
         vars(checkpoint).update(members)
         return checkpoint
 
     @classmethod
-    def from_directory(cls, path: str | os.PathLike[str]) -> Checkpoint:
+    def from_directory(cls, path: str | os.PathLike[str]) -> Self:
         """The files of a directory, which are read when the checkpoint is reported.
 
         Subdirectories and symbolic links to what is in the directory are followed.
@@ -389,7 +397,7 @@ class Checkpoint:
         return cls._of(_directory=os.path.abspath(path))
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Checkpoint:
+    def from_dict(cls, data: dict[str, Any]) -> Self:
         """A dict of arrays, numbers, strings, and lists, tuples and dicts of these.
 
         Arrays are torch tensors, NumPy arrays, and objects with the buffer protocol;
@@ -445,7 +453,7 @@ class Checkpoint:
             return "directory", os.path.realpath(self._directory)
         return "dict", id(self._dict)
 
-    def get_preprocessor(self, allow_code: bool = False):
+    def get_preprocessor(self, allow_code: bool = False) -> Preprocessor | None:
         """The fitted preprocessors of the run that saved it, for transform() and
         transform_batch(), or None: see raytrain.preprocessors.
 
@@ -462,7 +470,7 @@ class Checkpoint:
     @property
     def training_iteration(self) -> int:
         """Of the report that it was saved with; 0 if it was not."""
-        return self._stored.face()["iteration"] if self._stored else 0
+        return int(self._stored.face()["iteration"]) if self._stored else 0
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -480,7 +488,8 @@ class Checkpoint:
         """What set_metadata() and update_metadata() have put."""
         if self._metadata is None and self._stored is not None:
             text = self._stored.face()["metadata"]
-            return json.loads(text) if text else {}
+            metadata: dict[str, Any] = json.loads(text) if text else {}
+            return metadata
         return dict(self._metadata or {})
 
     def set_metadata(self, metadata: dict[str, Any]) -> None:
@@ -521,7 +530,8 @@ class Checkpoint:
         """The datasets of a checkpoint that was saved: "model/fc1.weight", ..."""
         return [row[0] for row in self._need_stored("names").names()]
 
-    def read(self, name: str, start=None, count=None) -> Any:
+    def read(self, name: str, start: Sequence[int] | None = None,
+             count: Sequence[int] | None = None) -> Any:
         """One array by its name, or `count` of its elements from `start` on (numbers
         for each axis). Other arrays are not read."""
         return self._need_stored("read").read_array(name, start, count)
@@ -573,6 +583,7 @@ class Checkpoint:
             return "dict", self._dict, None
         if self._directory is not None:
             return "directory", self._directory, None
+        assert self._stored is not None
         structure = self._stored.structure()
         if structure is None or structure["kind"] == "dict":
             return "dict", self._stored.to_dict(False, True), None
@@ -588,8 +599,8 @@ class Checkpoint:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        if self._stored is not None:
-            self._stored = _Stored(self._stored)
+        if state["_stored"] is not None:
+            self._stored = _Stored(state["_stored"])
 
     def __repr__(self) -> str:
         if self._dict is not None:

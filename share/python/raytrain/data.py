@@ -16,7 +16,7 @@ from __future__ import annotations
 import builtins
 import glob
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
 
 from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session, _slots,
                _sources, _warnings)
@@ -30,9 +30,10 @@ __all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm", "rea
            "from_torch", "Dataset", "DataIterator", "get_dataset_shard"]
 
 
-def read_hdf5(path: str, *, columns: list[Any] | None = None, label: str | None = None,
-              shuffle: bool = False, shuffle_window: int | None = None,
-              limit: int | None = None, filter: dict[str, Any] | None = None,
+def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
+              label: str | None = None, shuffle: bool = False,
+              shuffle_window: int | None = None, limit: int | None = None,
+              filter: dict[str, Any] | None = None,
               last_batch: str | None = None) -> Dataset:
     """The rows of an HDF5 file: its datasets are the columns, their first dimension the
     rows; strings, of fixed or variable length, are a column of words. columns: the names of those to read. shuffle: in a new order in every epoch.
@@ -47,8 +48,8 @@ def read_hdf5(path: str, *, columns: list[Any] | None = None, label: str | None 
                    last_batch=last_batch)
 
 
-def read_idx(path: str, *, label: str | None = None, shuffle: bool = False,
-             **options: object) -> Dataset:
+def read_idx(path: Path, *, label: str | None = None, shuffle: bool = False,
+             **options: Any) -> Dataset:
     """The rows of an IDX file, such as Fashion-MNIST's images, also compressed with gzip.
     label: the file of the labels; found by its name if the images are in
     NAME-images-idx3-ubyte. options: see read_hdf5()."""
@@ -56,8 +57,9 @@ def read_idx(path: str, *, label: str | None = None, shuffle: bool = False,
     return Dataset(path, format="idx", label=label, shuffle=shuffle, **options)
 
 
-def read_numpy(path: str, *, columns: list[Any] | None = None, label: str | None = None,
-               shuffle: bool = False, **options: object) -> Dataset:
+def read_numpy(path: Path, *, columns: Sequence[str] | None = None,
+               label: str | None = None, shuffle: bool = False,
+               **options: Any) -> Dataset:
     """The rows of arrays that numpy.save or numpy.savez wrote; their first dimension are
     the rows. An .npy file is a column that is named after the file, without a number at
     its end; the fields of a structured array, and the arrays of an .npz file, are a
@@ -67,11 +69,11 @@ def read_numpy(path: str, *, columns: list[Any] | None = None, label: str | None
                    **options)
 
 
-def read_csv(path: str, *, columns: list[Any] | None = None,
+def read_csv(path: Path, *, columns: Sequence[str] | None = None,
              delimiter: str | None = None, header: bool = True,
-             dtypes: dict[str, Any] | None = None, missing: list[Any] | None = None,
+             dtypes: dict[str, Any] | None = None, missing: Sequence[str] | None = None,
              label: str | None = None, shuffle: bool = False,
-             **options: object) -> Dataset:
+             **options: Any) -> Dataset:
     """The rows of a CSV file, also compressed with gzip or zstd. The first line has the
     names of the columns; header=False: there is none. delimiter: what separates fields, a
     comma if nothing is said and the file does not end in .tsv. dtypes: {column: "float32",
@@ -95,20 +97,20 @@ def _types(dtypes: dict[str, Any]) -> list[Any]:
             for column, kind in given.items()]
 
 
-def read_text(path: str, *, shuffle: bool = False, **options: object) -> Dataset:
+def read_text(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset:
     """The lines of text files, as the column "text". options: see read_hdf5()."""
     _sources.check_path(path)
     return Dataset(path, format="text", shuffle=shuffle, **options)
 
 
-def read_libsvm(path: str, *, shuffle: bool = False, **options: object) -> Dataset:
+def read_libsvm(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset:
     """The rows of a file in LIBSVM's format: the columns "label" and "features", which are
     sparse vectors. options: see read_hdf5()."""
     _sources.check_path(path)
     return Dataset(path, format="libsvm", shuffle=shuffle, **options)
 
 
-def from_numpy(arrays: object) -> Dataset:
+def from_numpy(arrays: Any) -> Dataset:
     """The rows of {column: array}, or of an array as the column "data". They are written to
     a file, which is removed when nothing refers to the Dataset any more; a trainer keeps a
     copy beside its run. Columns of numbers may have rows of any shape; bool become uint8.
@@ -119,7 +121,7 @@ def from_numpy(arrays: object) -> Dataset:
     return made
 
 
-def from_pandas(df: object) -> Dataset:
+def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame]) -> Dataset:
     """The rows of a DataFrame of pandas, or of a list of DataFrames, as from_numpy() has
     them. Categories are their values; a column of integers or bool with missing values is
     float64, with NaN. The index is left out: df.reset_index() makes columns of it. Times
@@ -187,19 +189,19 @@ class DataIterator:
         self._source = source
         self._equal = equal
         self._handle: dict[str, Any] | None = None
-        self._server: object = None  # that opened it: a helper may be replaced
+        self._server: Any = None  # that opened it: a helper may be replaced
         self._slots = _slots.Slots()
         self._state: bytes | None = None  # preprocessors, see raytrain.preprocessors
         self._functions: list[Any] = []  # that are applied to batches
         self._padding = 0
-        self._rest: object = None  # of the preprocessors, what is done here before those
+        self._rest: Any = None  # of the preprocessors, what is done here before those
 
     # ---- Iteration ----
 
     def iter_batches(self, *, batch_size: int = 256, batch_format: str | None = "numpy",
                      drop_last: bool = False, prefetch_batches: int = 1,
                      local_shuffle_buffer_size: int | None = None,
-                     local_shuffle_seed: int | None = None):
+                     local_shuffle_seed: int | None = None) -> Batches[dict[str, Any]]:
         """{column: array} for each batch, the first dimension of each array being the
         batch's rows: batch_size, and fewer in the last one, which drop_last leaves out.
 
@@ -225,12 +227,14 @@ class DataIterator:
         return Batches(lambda: (_row_ops.to_format(batch, batch_format) for batch in
                                 self._generate(batch_size, drop_last, False, False)))
 
-    def iter_torch_batches(self, *, batch_size: int = 256, dtypes: object = None,
-                           device: object = "auto", collate_fn: object = None,
+    def iter_torch_batches(self, *, batch_size: int = 256,
+                           dtypes: torch.dtype | dict[str, torch.dtype] | None = None,
+                           device: torch.device | str | None = "auto",
+                           collate_fn: Callable[[dict[str, Any]], Any] | None = None,
                            drop_last: bool = False, prefetch_batches: int = 1,
                            local_shuffle_buffer_size: int | None = None,
                            local_shuffle_seed: int | None = None,
-                           pin_memory: bool = False):
+                           pin_memory: bool = False) -> Batches[Any]:
         """As iter_batches(), with torch.Tensors. Words are their int64 codes, -1 if they are
         missing (words() has the words); sparse vectors a torch.sparse_csr_tensor; texts
         cannot be tensors, and stay arrays of str, as do words if a preprocessor is a
@@ -243,13 +247,14 @@ class DataIterator:
         if device == "auto":
             device = _device()
 
-        def begin():
-            make, codes = collate_fn, False
+        def begin() -> Iterator[Any]:
+            make: Any = collate_fn
+            codes = False
             if make is None:
                 columns = self._file_columns()
                 codes = columns is not None
 
-                def make(batch):
+                def make(batch: Any) -> Any:
                     return _to_torch(batch, columns if codes else _frame.described(batch),
                                      dtypes)
             for batch in self._generate(batch_size, drop_last, codes, False):
@@ -258,13 +263,13 @@ class DataIterator:
         _check_size(batch_size)
         return Batches(begin)
 
-    def iter_rows(self, *, prefetch_batches: int = 1):
+    def iter_rows(self, *, prefetch_batches: int = 1) -> Iterator[dict[str, Any]]:
         """An iterator over rows, as {column: scalar or array}."""
         for batch in self._batches(256, False, unpadded=True):
             for values in zip(*batch.values()):
                 yield dict(zip(batch, values))
 
-    def iter_epochs(self, max_epoch: int | None = None):
+    def iter_epochs(self, max_epoch: int | None = None) -> Iterator[DataIterator]:
         """Yields this iterator once an epoch, without end or max_epoch times."""
         from itertools import count
 
@@ -300,14 +305,14 @@ class DataIterator:
         made = next(_row_ops.pieces(self._functions, first), {})
         return schema_of(made)
 
-    def words(self, column: str) -> list[Any]:
+    def words(self, column: str) -> list[str]:
         """The distinct words of a column of words, by their codes."""
         found = self._open()["columns"].get(column)
         if found is None or found.words is None:
             raise KeyError(f"{column!r} is no column of words")
         return list(found.words)
 
-    def columns(self) -> list[Any]:
+    def columns(self) -> list[str]:
         """The names of the columns."""
         return list(self.schema())
 
@@ -339,12 +344,13 @@ class DataIterator:
         return self._handle
 
     def _batches(self, batch_size: int, drop_last: bool, codes: bool = False,
-                 unpadded: bool = False):
+                 unpadded: bool = False) -> Batches[dict[str, Any]]:
         """Each iter() begins an epoch at the first batch that is asked for."""
         _check_size(batch_size)
         return Batches(lambda: self._generate(batch_size, drop_last, codes, unpadded))
 
-    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool):
+    def _generate(self, batch_size: int, drop_last: bool, codes: bool,
+                  unpadded: bool) -> Iterator[dict[str, Any]]:
         handle = self._open()
         server = self._server
         begun = server.call("dataset_begin", {
@@ -402,7 +408,7 @@ class DataIterator:
         return batch
 
 
-def _check_size(batch_size: object) -> None:
+def _check_size(batch_size: Any) -> None:
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise ValueError(f"batch_size is an integer of at least 1, not {batch_size!r}")
 
@@ -419,14 +425,14 @@ def _refuse_local_shuffle(size: int | None) -> None:
             "shuffle=True)}")
 
 
-def _device():
-    from . import torch
+def _device() -> Any:
+    from .torch import get_device
 
-    return torch.get_device()
+    return get_device()
 
 
 def _to_torch(batch: dict[str, Any], columns: dict[str, Any],
-              dtypes: object) -> dict[str, Any]:
+              dtypes: Any) -> dict[str, Any]:
     """Tensors that share the batch's memory, unless their type must change."""
     import torch
 
@@ -447,7 +453,7 @@ def _to_torch(batch: dict[str, Any], columns: dict[str, Any],
     return tensors
 
 
-def _sparse_tensor(torch: object, rows: object):
+def _sparse_tensor(torch: Any, rows: Any) -> Any:
     import numpy
 
     return torch.sparse_csr_tensor(
@@ -460,7 +466,7 @@ def _sparse_tensor(torch: object, rows: object):
 _WIDER = {"uint16": "i4", "uint32": "i8", "uint64": "i8"}
 
 
-def _tensor(torch: object, array: object, dtype: str):
+def _tensor(torch: Any, array: Any, dtype: str) -> Any:
     if isinstance(array, memoryview):  # without NumPy
         flat = array.cast("B") if array.nbytes else array
         if dtype in _WIDER:
@@ -474,7 +480,7 @@ def _tensor(torch: object, array: object, dtype: str):
     return torch.from_numpy(array)
 
 
-def _to_device(batch: object, device: object, pin_memory: bool):
+def _to_device(batch: Any, device: Any, pin_memory: bool) -> Any:
     if isinstance(batch, dict):
         return {name: _to_device(value, device, pin_memory)
                 for name, value in batch.items()}
@@ -503,16 +509,16 @@ class Dataset(Transforms, DataIterator):
     such as "train-*.h5": give it to a trainer, or look at its rows; outside workers these
     are all of them."""
 
-    def __init__(self, path: str, *, format: str | None = None,
-                 columns: list[Any] | None = None, label: str | None = None,
+    def __init__(self, path: Path, *, format: str | None = None,
+                 columns: Sequence[str] | None = None, label: str | None = None,
                  shuffle: bool = False, shuffle_window: int | None = None,
                  limit: int | None = None, filter: dict[str, Any] | None = None,
-                 **options: object) -> None:
+                 **options: Any) -> None:
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError("path is a file, a directory of files, or a pattern such as "
                             f"'train-*.csv', not {path!r}")
         self.path = _absolute(os.fspath(path))
-        self._settings = {"path": self.path, "format": format,
+        self._settings: dict[str, Any] = {"path": self.path, "format": format,
                           "columns": list(columns) if columns is not None else None,
                           "label": label, "shuffle": bool(shuffle),
                           "shuffle_window": shuffle_window, "limit": limit,
@@ -674,13 +680,13 @@ class Dataset(Transforms, DataIterator):
                                             self._state + state)[1]
         return changed
 
-    def _with(self, **changes: object) -> Dataset:
+    def _with(self, **changes: Any) -> Dataset:
         settings = {**self._settings, **changes}
         file = self._file if self._base is None else None
         return _dataset(type(self), settings.pop("path"), settings, self._state,
                         list(self._functions), file, self._base, self._order, self._folder)
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         settings = dict(self._settings)
         return _dataset, (type(self), settings.pop("path"), settings, self._state,
                           self._functions, None, self._base, self._order, self._folder)
@@ -690,7 +696,7 @@ class Dataset(Transforms, DataIterator):
                 and other._state == self._state and other._functions == self._functions
                 and other._base == self._base)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         steps = [getattr(op, "name", "map_batches") for op in self._functions]

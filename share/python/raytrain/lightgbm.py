@@ -35,8 +35,12 @@ __all__ = ["LightGBMConfig", "LightGBMPredictor", "LightGBMTrainer",
            "RayTrainReportCallback", "get_importance", "get_model", "get_network_params"]
 
 
-if TYPE_CHECKING:  # what __getattr__() gives
+if TYPE_CHECKING:
+    import lightgbm
+
+    from ._protocols import CheckpointLike
     from ._lightgbm_callback import RayTrainReportCallback as RayTrainReportCallback
+    from .checkpoint import Checkpoint
 else:
 
     def __getattr__(name: str) -> object:
@@ -72,19 +76,19 @@ def get_network_params() -> dict[str, Any]:
             "machines": machines}
 
 
-def get_model(checkpoint: object):
+def get_model(checkpoint: CheckpointLike) -> lightgbm.Booster:
     """The lightgbm.Booster of a Checkpoint, or of the path of one."""
     lightgbm = _gbdt_model.library("lightgbm", "pip install lightgbm")
-    checkpoint = _gbdt_model.opened(checkpoint, "lightgbm")
-    text = bytes(checkpoint.read("files/model.txt")).decode("utf-8", "surrogateescape")
+    opened = _gbdt_model.opened(checkpoint, "lightgbm")
+    text = bytes(opened.read("files/model.txt")).decode("utf-8", "surrogateescape")
     model = lightgbm.Booster(model_str=text)
-    best = int(checkpoint.read("gbdt/best_round"))
+    best = int(opened.read("gbdt/best_round"))
     if best >= 0:
         model.best_iteration = best + 1  # as lightgbm.train() counts
     return model
 
 
-def get_importance(checkpoint: object, kind: str = "gain") -> dict[str, Any]:
+def get_importance(checkpoint: CheckpointLike, kind: str = "gain") -> dict[str, float]:
     """{feature: importance}, the greatest first: the total gain of its splits, or, "splits",
     their number. Needs no module of LightGBM."""
     return _gbdt_model.importance(_gbdt_model.opened(checkpoint, "lightgbm"), kind)
@@ -108,15 +112,15 @@ class LightGBMPredictor(_gbdt_model.TreePredictor):
     _outputs = {"raw_score": "margin", "pred_leaf": "leaf", "pred_contrib": "contribution"}
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: object,
+    def from_checkpoint(cls, checkpoint: Checkpoint,  # type: ignore[override]
                         allow_code: bool = False) -> LightGBMPredictor:
         """A predictor with the model of a checkpoint. allow_code: as in get_preprocessor()."""
-        checkpoint = _gbdt_model.opened(checkpoint, "lightgbm")
-        predictor = cls(get_model(checkpoint), checkpoint.get_preprocessor(allow_code))
-        predictor._names = _gbdt_model.feature_names(checkpoint)
+        opened = _gbdt_model.opened(checkpoint, "lightgbm")
+        predictor = cls(get_model(opened), opened.get_preprocessor(allow_code))
+        predictor._names = _gbdt_model.feature_names(opened)
         return predictor
 
-    def _predict_numpy(self, batch: object, **settings: object) -> dict[str, Any]:
+    def _predict_numpy(self, batch: Any, **settings: Any) -> dict[str, Any]:
         if isinstance(batch, dict):
             names = self._names or self.model.feature_name()
             batch = _gbdt_model.matrix_of(batch, names, "float64")

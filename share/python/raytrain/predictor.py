@@ -1,7 +1,11 @@
 """Predictors: a model of a checkpoint, and what it says about rows."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint
+    from .preprocessors import Preprocessor
 
 __all__ = ["Predictor"]
 
@@ -25,19 +29,19 @@ class Predictor:
         Linear.from_checkpoint(result.checkpoint).predict({"age": ages, "city": cities})
     """
 
-    def __init__(self, preprocessor: object = None) -> None:
+    def __init__(self, preprocessor: Preprocessor | None = None) -> None:
         self._preprocessor = preprocessor
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: object, **settings: object) -> Predictor:
+    def from_checkpoint(cls, checkpoint: Checkpoint, **settings: Any) -> Predictor:
         """A predictor with the model of a checkpoint."""
         raise NotImplementedError(f"{cls.__name__} has no from_checkpoint()")
 
-    def get_preprocessor(self):
+    def get_preprocessor(self) -> Preprocessor | None:
         """What is done to rows before the model sees them, or None."""
         return self._preprocessor
 
-    def predict(self, data: object, **settings: object) -> dict[str, Any]:
+    def predict(self, data: Any, **settings: Any) -> Any:
         """What the model says about rows, {column: array}, as such a dict. An array alone
         is given to the model as it is. Rows go through the preprocessors first, as they
         were in the files that the run has read."""
@@ -47,5 +51,5 @@ class Predictor:
             data = self._preprocessor.transform_batch(data)
         return self._predict_numpy(data, **settings)
 
-    def _predict_numpy(self, batch: object, **settings: object) -> dict[str, Any]:
+    def _predict_numpy(self, batch: Any, **settings: Any) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} has no _predict_numpy()")

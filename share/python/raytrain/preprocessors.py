@@ -18,11 +18,14 @@ checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _config, _frame, _mapping, _session, _warnings
 from ._helper import helper
 from .errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from .data import Dataset
 
 __all__ = ["Preprocessor", "PreprocessorNotFittedError", "BatchMapper", "Categorizer",
            "Chain", "Concatenator", "CountVectorizer", "CustomKBinsDiscretizer",
@@ -42,10 +45,10 @@ class Preprocessor:
     _kind = ""
     _learns = True  # fit() is needed
 
-    def __init__(self, **settings: object) -> None:
-        self._settings = {k: v for k, v in settings.items() if v is not None}
+    def __init__(self, **settings: Any) -> None:
+        self._settings: dict[str, Any] = {k: v for k, v in settings.items() if v is not None}
         outputs, columns = settings.get("output_columns"), settings.get("columns")
-        if outputs is not None and len(outputs) != len(columns):
+        if outputs is not None and columns is not None and len(outputs) != len(columns):
             raise ValueError(f"output_columns has {len(outputs)} names, and columns "
                              f"{len(columns)}")
         self._state: bytes | None = None  # what was learned, as raytrain-worker packs it
@@ -53,7 +56,7 @@ class Preprocessor:
 
     # ---- Learning ----
 
-    def fit(self, ds: object) -> Preprocessor:
+    def fit(self, ds: Dataset) -> Preprocessor:
         """Learn from all rows of a Dataset of raytrain.data."""
         _dataset("fit", ds)
         if not ds._is_of_files():
@@ -67,7 +70,7 @@ class Preprocessor:
         _warnings.show(ds.path, reply)
         return self
 
-    def fit_transform(self, ds: object):
+    def fit_transform(self, ds: Dataset) -> Dataset:
         """fit(), then transform()."""
         return self.fit(ds).transform(ds)
 
@@ -87,7 +90,8 @@ class Preprocessor:
 
     def _learned(self) -> list[Any]:
         state = self._shared or self._needed()
-        return helper().call("preprocess_state", {}, state)[0]["items"]
+        items: list[Any] = helper().call("preprocess_state", {}, state)[0]["items"]
+        return items
 
     def _fitted(self, state: bytes) -> None:
         self._state = state
@@ -102,11 +106,12 @@ class Preprocessor:
             keys = {"preprocessor": self._items()}
             self._fitted(helper().call("preprocess_fit",
                                         {"config": _config.render(keys)})[1])
+        assert self._state is not None
         return self._state
 
     # ---- Transforming ----
 
-    def transform(self, ds: object):
+    def transform(self, ds: Dataset) -> Dataset:
         """A Dataset whose rows are transformed when they are read."""
         return _dataset("transform", ds)._transformed(self._needed())
 
@@ -138,7 +143,7 @@ class Preprocessor:
         return f"{type(self).__name__}({settings})"
 
 
-def _value(item: dict[str, Any]) -> object:
+def _value(item: dict[str, Any]) -> Any:
     if item["type"] == "words" or not item["shape"]:
         return item["values"] if item["shape"] else item["values"][0]
     numpy = _frame.numpy_or_none()
@@ -148,27 +153,27 @@ def _value(item: dict[str, Any]) -> object:
                        else item["values"]).reshape(item["shape"])
 
 
-def _list(columns: object) -> list[Any] | None:
+def _list(columns: Any) -> Any:
     """A column, or several."""
     if columns is None:
         return None
     return [columns] if isinstance(columns, str) else list(columns)
 
 
-def _dataset(method: str, ds: object):
+def _dataset(method: str, ds: Any) -> Any:
     if not hasattr(ds, "_transformed"):
         raise TypeError(f"{method}() takes a Dataset of raytrain.data, not "
                         f"{type(ds).__name__}; from_numpy() and from_pandas() make one")
     return ds
 
 
-def _one_of(name: str, value: object, allowed: tuple[Any, ...]) -> object:
+def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     if value not in allowed:
         raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(repr, allowed))}")
     return value
 
 
-def _dtype(dtype: object, allowed: tuple[Any, ...]) -> str | None:
+def _dtype(dtype: Any, allowed: tuple[Any, ...]) -> str | None:
     """The name of a type, also of numpy.float32 and others of NumPy."""
     if dtype is None:
         return None
@@ -180,7 +185,7 @@ def _dtype(dtype: object, allowed: tuple[Any, ...]) -> str | None:
 _CODES = ("float64", "float32", "int64", "int32")
 
 
-def _no_function(function: object) -> None:
+def _no_function(function: Any) -> None:
     if function is not None:
         raise ValueError("tokenization_fn: texts are split at blanks, in C; split them "
                          "differently in a BatchMapper")
@@ -193,8 +198,8 @@ class StandardScaler(Preprocessor):
 
     _kind = "standard_scaler"
 
-    def __init__(self, columns: list[Any], ddof: int = 0,
-                 output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str], ddof: int = 0,
+                 output_columns: Sequence[str] | None = None) -> None:
         super().__init__(columns=_list(columns), ddof=ddof or None,
                          output_columns=_list(output_columns))
 
@@ -204,8 +209,8 @@ class MinMaxScaler(Preprocessor):
 
     _kind = "min_max_scaler"
 
-    def __init__(self, columns: list[Any],
-                 output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str],
+                 output_columns: Sequence[str] | None = None) -> None:
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
 
 
@@ -214,8 +219,8 @@ class MaxAbsScaler(Preprocessor):
 
     _kind = "max_abs_scaler"
 
-    def __init__(self, columns: list[Any],
-                 output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str],
+                 output_columns: Sequence[str] | None = None) -> None:
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
 
 
@@ -225,9 +230,9 @@ class RobustScaler(Preprocessor):
 
     _kind = "robust_scaler"
 
-    def __init__(self, columns: list[Any],
+    def __init__(self, columns: Sequence[str],
                  quantile_range: tuple[Any, ...] = (0.25, 0.75),
-                 output_columns: list[Any] | None = None,
+                 output_columns: Sequence[str] | None = None,
                  quantile_precision: int = 800) -> None:
         super().__init__(columns=_list(columns),
                          quantile_range=[float(q) for q in quantile_range],
@@ -240,8 +245,8 @@ class Normalizer(Preprocessor):
     _kind = "normalizer"
     _learns = False
 
-    def __init__(self, columns: list[Any], norm: str = "l2", *,
-                 output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str], norm: str = "l2", *,
+                 output_columns: Sequence[str] | None = None) -> None:
         super().__init__(columns=_list(columns),
                          norm=_one_of("norm", norm, ("l1", "l2", "max")),
                          output_columns=_list(output_columns))
@@ -252,9 +257,9 @@ class PowerTransformer(Preprocessor):
 
     _kind = "power_transformer"
 
-    def __init__(self, columns: list[Any], power: float | None = None,
+    def __init__(self, columns: Sequence[str], power: float | None = None,
                  method: str = "yeo-johnson", *,
-                 output_columns: list[Any] | None = None) -> None:
+                 output_columns: Sequence[str] | None = None) -> None:
         super().__init__(columns=_list(columns),
                          power=float(power) if power is not None else None,
                          method=_one_of("method", method, ("yeo-johnson", "box-cox")),
@@ -269,9 +274,9 @@ class SimpleImputer(Preprocessor):
 
     _kind = "simple_imputer"
 
-    def __init__(self, columns: list[Any], strategy: str = "mean",
+    def __init__(self, columns: Sequence[str], strategy: str = "mean",
                  fill_value: float | str | None = None, *,
-                 output_columns: list[Any] | None = None) -> None:
+                 output_columns: Sequence[str] | None = None) -> None:
         _one_of("strategy", strategy, ("mean", "most_frequent", "constant"))
         if strategy == "constant" and fill_value is None:
             raise ValueError("strategy='constant' needs a fill_value")
@@ -281,10 +286,10 @@ class SimpleImputer(Preprocessor):
 
 
 class _Bins(Preprocessor):
-    def __init__(self, columns: list[Any], bins: object, *, right: bool = True,
+    def __init__(self, columns: Sequence[str], bins: Any, *, right: bool = True,
                  include_lowest: bool = False, duplicates: str = "raise",
-                 dtypes: object = None,
-                 output_columns: list[Any] | None = None) -> None:
+                 dtypes: Any = None,
+                 output_columns: Sequence[str] | None = None) -> None:
         _one_of("duplicates", duplicates, ("raise", "drop"))
         missing = set(_list(columns)) - set(bins) if isinstance(bins, dict) else ()
         if missing:
@@ -295,7 +300,7 @@ class _Bins(Preprocessor):
                          output_columns=_list(output_columns))
 
 
-def _bins_dtype(columns: list[Any], dtypes: object) -> str | None:
+def _bins_dtype(columns: Sequence[str], dtypes: Any) -> str | None:
     """Of {column: type}, the type of all of them."""
     if not isinstance(dtypes, dict):
         return _dtype(dtypes, _CODES)
@@ -306,7 +311,7 @@ def _bins_dtype(columns: list[Any], dtypes: object) -> str | None:
     return found.pop()
 
 
-def _plain(bins: object) -> object:
+def _plain(bins: Any) -> Any:
     if isinstance(bins, dict):
         return {column: _plain(value) for column, value in bins.items()}
     return bins if isinstance(bins, (int, float)) else [float(edge) for edge in bins]
@@ -335,10 +340,10 @@ class Concatenator(Preprocessor):
     _kind = "concatenator"
     _learns = False
 
-    def __init__(self, columns: list[Any] | None = None,
+    def __init__(self, columns: Sequence[str] | None = None,
                  output_column_name: str = "concat_out", dtype: object = None,
                  raise_if_missing: bool = False, flatten: bool = True, *,
-                 exclude: list[Any] | None = None) -> None:
+                 exclude: Sequence[str] | None = None) -> None:
         super().__init__(columns=_list(columns), output_column_name=output_column_name,
                          dtype=_dtype(dtype, ("float32", "float64")),
                          raise_if_missing=raise_if_missing or None,
@@ -353,8 +358,8 @@ class Categorizer(Preprocessor):
 
     _kind = "categorizer"
 
-    def __init__(self, columns: list[Any], dtypes: dict[str, Any] | None = None,
-                 output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str], dtypes: dict[str, Any] | None = None,
+                 output_columns: Sequence[str] | None = None) -> None:
         if dtypes:
             raise ValueError("dtypes: the categories are those of the training set")
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
@@ -367,8 +372,9 @@ class OrdinalEncoder(Preprocessor):
 
     _kind = "ordinal_encoder"
 
-    def __init__(self, columns: list[Any], *, encode_lists: bool = True,
-                 dtype: object = None, output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str], *, encode_lists: bool = True,
+                 dtype: object = None,
+                 output_columns: Sequence[str] | None = None) -> None:
         if not encode_lists:
             raise ValueError("encode_lists=False: a list is no category of its own")
         super().__init__(columns=_list(columns), dtype=_dtype(dtype, _CODES),
@@ -382,8 +388,8 @@ class OneHotEncoder(Preprocessor):
 
     _kind = "one_hot_encoder"
 
-    def __init__(self, columns: list[Any], *, max_categories: object = None,
-                 output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str], *, max_categories: object = None,
+                 output_columns: Sequence[str] | None = None) -> None:
         super().__init__(columns=_list(columns), max_categories=max_categories,
                          output_columns=_list(output_columns))
 
@@ -393,8 +399,8 @@ class MultiHotEncoder(Preprocessor):
 
     _kind = "multi_hot_encoder"
 
-    def __init__(self, columns: list[Any], *, max_categories: object = None,
-                 output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str], *, max_categories: object = None,
+                 output_columns: Sequence[str] | None = None) -> None:
         super().__init__(columns=_list(columns), max_categories=max_categories,
                          output_columns=_list(output_columns))
 
@@ -410,7 +416,7 @@ class LabelEncoder(Preprocessor):
         super().__init__(label_column=label_column, output_column=output_column,
                          dtype=_dtype(dtype, _CODES))
 
-    def inverse_transform(self, ds: object):
+    def inverse_transform(self, ds: Dataset) -> Any:
         """A Dataset whose numbers become labels again when it is read."""
         self._needed()
         return _dataset("inverse_transform", ds).map_batches(
@@ -424,8 +430,8 @@ class Tokenizer(Preprocessor):
 
     _kind = "tokenizer"
 
-    def __init__(self, columns: list[Any], tokenization_fn: object = None, *,
-                 output_columns: list[Any] | None = None) -> None:
+    def __init__(self, columns: Sequence[str], tokenization_fn: object = None, *,
+                 output_columns: Sequence[str] | None = None) -> None:
         _no_function(tokenization_fn)
         super().__init__(columns=_list(columns), output_columns=_list(output_columns))
 
@@ -436,9 +442,9 @@ class CountVectorizer(Preprocessor):
 
     _kind = "count_vectorizer"
 
-    def __init__(self, columns: list[Any], tokenization_fn: object = None,
+    def __init__(self, columns: Sequence[str], tokenization_fn: object = None,
                  max_features: int | None = None, *,
-                 output_columns: list[Any] | None = None) -> None:
+                 output_columns: Sequence[str] | None = None) -> None:
         _no_function(tokenization_fn)
         super().__init__(columns=_list(columns), max_features=max_features,
                          output_columns=_list(output_columns))
@@ -450,9 +456,9 @@ class HashingVectorizer(Preprocessor):
     _kind = "hashing_vectorizer"
     _learns = False
 
-    def __init__(self, columns: list[Any], num_features: int,
+    def __init__(self, columns: Sequence[str], num_features: int,
                  tokenization_fn: object = None, *,
-                 output_columns: list[Any] | None = None) -> None:
+                 output_columns: Sequence[str] | None = None) -> None:
         _no_function(tokenization_fn)
         super().__init__(columns=_list(columns), num_features=num_features,
                          output_columns=_list(output_columns))
@@ -465,7 +471,7 @@ class FeatureHasher(Preprocessor):
     _kind = "feature_hasher"
     _learns = False
 
-    def __init__(self, columns: list[Any], num_features: int,
+    def __init__(self, columns: Sequence[str], num_features: int,
                  output_column: str | None = None) -> None:
         super().__init__(columns=_list(columns), num_features=num_features,
                          output_column_name=output_column)
@@ -513,11 +519,11 @@ class Chain(Preprocessor):
     def _items(self) -> list[Any]:
         return [item for p in self.preprocessors for item in p._items()]
 
-    def fit(self, ds: object) -> Chain:
+    def fit(self, ds: Dataset) -> Chain:
         """Learn from all rows of a Dataset of raytrain.data."""
         if not self._rest:
-            return super().fit(ds)
-        if self._head is not None and self._head._learns:
+            super().fit(ds)
+        elif self._head is not None and self._head._learns:
             self._head.fit(ds)
         return self
 
@@ -527,7 +533,7 @@ class Chain(Preprocessor):
             return self._head.fit_status()
         return super().fit_status()
 
-    def transform(self, ds: object):
+    def transform(self, ds: Dataset) -> Dataset:
         """A Dataset whose rows are transformed when they are read."""
         if not self._rest:
             return super().transform(ds)
@@ -588,7 +594,7 @@ class BatchMapper(Preprocessor):
     _learns = False
 
     def __init__(self, fn: object, batch_format: str | None = "numpy",
-                 batch_size: int | None = 4096) -> None:
+                 batch_size: int | str | None = 4096) -> None:
         if not callable(fn):
             raise TypeError(f"fn is a function, not {type(fn).__name__}")
         if batch_format in ("default", None):
@@ -606,15 +612,15 @@ class BatchMapper(Preprocessor):
         self._settings = self._mapper.settings()
 
     @property
-    def fn(self) -> object:
+    def fn(self) -> Any:
         """The function."""
         return self._mapper.fn
 
-    def fit(self, ds: object) -> BatchMapper:
+    def fit(self, ds: Dataset) -> BatchMapper:
         """There is nothing to learn."""
         return self
 
-    def transform(self, ds: object):
+    def transform(self, ds: Dataset) -> Dataset:
         """A Dataset to whose batches the function is applied when they are read."""
         return ds.map_batches(self._mapper, udf_modifying_row_count=False)
 
@@ -642,17 +648,18 @@ class _Stored(Preprocessor):
         super().__init__()
         self._state = state
         self._allow_code = allow_code
-        self._pipeline: object = None  # made at its first use
+        self._pipeline: Any = None  # made at its first use
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pipeline": None}
 
     def _needed(self) -> bytes:
+        assert self._state is not None
         if self._allow_code:
             _mapping.allow(_session.server(), self._state)
         return self._state
 
-    def fit(self, ds: object) -> Preprocessor:
+    def fit(self, ds: Any) -> Preprocessor:
         """Refused: it has learned already."""
         raise InvalidArgument("the preprocessors of a checkpoint have learned already")
 

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn, Sequence
 
 from . import _config as configs
 from . import _launch, _shipping, _stored, _worker
@@ -29,20 +29,25 @@ from ._serve_client import BadRequest, Client, ServeError, addresses
 from .batch_predictor import code_flags, python_workers
 from .errors import InvalidArgument, RaytrainError
 
+if TYPE_CHECKING:
+    from ._protocols import ModelLike, Path
+    from .predictor import Predictor
+
 __all__ = ["BadRequest", "Client", "ServeError", "ServiceHandle", "run", "shutdown"]
 
 _services: list[Any] = []
 
 
-def run(checkpoint: object, predictor: object = None, *, name: str | None = None,
-        num_replicas: int = 1, inputs: object = None, outputs: object = None,
-        listen: str | None = None, token_file: str | None = None, follow: bool = False,
-        max_batch_size: int | None = None, batch_wait_timeout_s: float = 0,
-        max_queued_requests: int | None = None,
+def run(checkpoint: ModelLike,
+        predictor: type[Predictor] | Path | Sequence[Path] | None = None, *,
+        name: str | None = None, num_replicas: int = 1, inputs: Any = None,
+        outputs: Any = None, listen: str | None = None, token_file: str | None = None,
+        follow: bool = False, max_batch_size: int | None = None,
+        batch_wait_timeout_s: float = 0, max_queued_requests: int | None = None,
         scaling_config: configs.ScalingConfig | None = None,
         predictor_kwargs: dict[str, Any] | None = None,
         settings: dict[str, Any] | None = None, startup_timeout_s: float = 300,
-        options: list[Any] = (), blocking: bool = False,
+        options: Sequence[str] = (), blocking: bool = False,
         allow_code: bool = False) -> ServiceHandle:
     """Serve the model of a checkpoint, and return when it is ready.
 
@@ -105,7 +110,8 @@ def shutdown() -> None:
 
 # ---- The command line ----
 
-def _requests(name, listen, token_file, follow, batch, wait_s, queue) -> list[Any]:
+def _requests(name: Any, listen: Any, token_file: Any, follow: Any, batch: Any,
+              wait_s: Any, queue: Any) -> list[Any]:
     flags = []
     for option, value in (("--model", name), ("--listen", listen),
                           ("--token-file", token_file), ("--max-batch", batch),
@@ -116,7 +122,7 @@ def _requests(name, listen, token_file, follow, batch, wait_s, queue) -> list[An
     return flags + (["--follow"] if follow else [])
 
 
-def _inputs(inputs: object) -> list[Any]:
+def _inputs(inputs: Any) -> list[Any]:
     if inputs is None:
         return []
     if isinstance(inputs, (str, os.PathLike)):
@@ -131,7 +137,7 @@ def _inputs(inputs: object) -> list[Any]:
     return flags
 
 
-def _column(name: str, like: object) -> tuple[Any, ...]:
+def _column(name: str, like: Any) -> tuple[Any, ...]:
     """dtype and shape of a row."""
     if isinstance(like, str):
         return like, ()
@@ -145,7 +151,7 @@ def _column(name: str, like: object) -> tuple[Any, ...]:
     return ("uint8" if like.dtype == bool else str(like.dtype)), like.shape[1:]
 
 
-def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig,
+def _start(checkpoint: Any, predictor: Any, scaling: configs.ScalingConfig,
            flags: list[Any], options: dict[str, Any]) -> ServiceHandle:
     scratch = tempfile.mkdtemp(prefix="raytrain-serve-")
     try:
@@ -161,7 +167,7 @@ def _start(checkpoint: object, predictor: object, scaling: configs.ScalingConfig
         raise
 
 
-def _workers(predictor: object, options: dict[str, Any], flags: list[Any],
+def _workers(predictor: Any, options: dict[str, Any], flags: list[Any],
              scratch: str) -> tuple[Any, ...]:
     """What the workers run, and its environment."""
     environment = dict(os.environ)
@@ -196,8 +202,11 @@ class ServiceHandle:
                  scratch: str) -> None:
         self._path, self._scratch = path, scratch
         self._said: collections.deque[Any] = collections.deque(maxlen=50)
-        self.client: Client = None
-        self.name = self.url = self.socket = self.token = None
+        self._client: Client | None = None
+        self.name: str | None = None
+        self.url: str | None = None
+        self.socket: str | None = None
+        self.token: str | None = None
         command = [_launch.program("raytrain-serve"), *arguments]
         if threading.current_thread() is threading.main_thread():
             command = _launch._with_parent(command)
@@ -209,7 +218,7 @@ class ServiceHandle:
         _services.append(self)
 
     def _show(self) -> None:
-        for line in self._process.stderr:
+        for line in self._process.stderr or ():
             self._said.append(line)
             sys.stderr.write(line)
             sys.stderr.flush()
@@ -226,18 +235,25 @@ class ServiceHandle:
             found = addresses(self._path, self._process.pid)
             if not found:
                 time.sleep(0.02)
-        self.client = client = Client(found[0])
+        self._client = client = Client(found[0])
         self.name, self.url, self.token = client.name, client.url, client.token
         self.socket = client.socket
 
-    def _fail(self) -> None:
+    @property
+    def client(self) -> Client:
+        """A Client of the service."""
+        if self._client is None:
+            raise RaytrainError("the service is not ready")
+        return self._client
+
+    def _fail(self) -> NoReturn:
         status = self._process.returncode
         self._reader.join(5)
         said = "".join(self._said).strip()
         kind = InvalidArgument if status in (2, 3) else RaytrainError
         raise kind(said or f"raytrain-serve ended with status {status}")
 
-    def predict(self, data: object, **options: object) -> dict[str, Any]:
+    def predict(self, data: Any, **options: Any) -> dict[str, Any]:
         """As Client.predict()."""
         return self.client.predict(data, **options)
 
@@ -258,8 +274,8 @@ class ServiceHandle:
     def stop(self, timeout_s: float = 90) -> None:
         """Accept no more requests, answer those that there are, and end. After so many
         seconds it is killed."""
-        if self.client is not None:
-            self.client.close()
+        if self._client is not None:
+            self._client.close()
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:
@@ -268,7 +284,7 @@ class ServiceHandle:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
         self._reader.join(5)
-        if not self._reader.is_alive():
+        if not self._reader.is_alive() and self._process.stderr is not None:
             self._process.stderr.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
         if self in _services:

@@ -32,8 +32,12 @@ __all__ = ["RayTrainReportCallback", "XGBoostConfig", "XGBoostPredictor", "XGBoo
            "get_importance", "get_model"]
 
 
-if TYPE_CHECKING:  # what __getattr__() gives
+if TYPE_CHECKING:
+    import xgboost
+
+    from ._protocols import CheckpointLike
     from ._xgboost_callback import RayTrainReportCallback as RayTrainReportCallback
+    from .checkpoint import Checkpoint
 else:
 
     def __getattr__(name: str) -> object:
@@ -59,25 +63,25 @@ class XGBoostConfig(_Config):
         self.xgboost_communicator = xgboost_communicator
 
 
-def _module():
+def _module() -> Any:
     return _gbdt_model.library("xgboost", "Debian: python3-xgboost; pip install xgboost")
 
 
-def get_model(checkpoint: object):
+def get_model(checkpoint: CheckpointLike) -> xgboost.Booster:
     """The xgboost.Booster of a Checkpoint, or of the path of one."""
     xgboost = _module()
-    checkpoint = _gbdt_model.opened(checkpoint, "xgboost")
+    opened = _gbdt_model.opened(checkpoint, "xgboost")
     model = xgboost.Booster()
     try:
-        model.load_model(bytearray(checkpoint.read("files/model.ubj")))
+        model.load_model(bytearray(opened.read("files/model.ubj")))
     except xgboost.core.XGBoostError as error:
-        made_by = _gbdt_model.text_of(checkpoint, "gbdt/library", "another version")
+        made_by = _gbdt_model.text_of(opened, "gbdt/library", "another version")
         raise ValueError(f"XGBoost {xgboost.__version__} cannot read the model, which "
                          f"XGBoost {made_by} has made: {error}") from error
     return model
 
 
-def get_importance(checkpoint: object, kind: str = "gain") -> dict[str, Any]:
+def get_importance(checkpoint: CheckpointLike, kind: str = "gain") -> dict[str, float]:
     """{feature: importance}, the greatest first: the total gain of its splits, or, "splits",
     their number. Needs no module of XGBoost."""
     return _gbdt_model.importance(_gbdt_model.opened(checkpoint, "xgboost"), kind)
@@ -103,18 +107,18 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
                 "pred_contribs": "contribution"}
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: object,
+    def from_checkpoint(cls, checkpoint: Checkpoint,  # type: ignore[override]
                         allow_code: bool = False) -> XGBoostPredictor:
         """A predictor with the model of a checkpoint. allow_code: as in get_preprocessor()."""
-        checkpoint = _gbdt_model.opened(checkpoint, "xgboost")
-        predictor = cls(get_model(checkpoint), checkpoint.get_preprocessor(allow_code))
-        trained = json.loads(_gbdt_model.text_of(checkpoint, "gbdt/dmatrix_params", "{}"))
+        opened = _gbdt_model.opened(checkpoint, "xgboost")
+        predictor = cls(get_model(opened), opened.get_preprocessor(allow_code))
+        trained = json.loads(_gbdt_model.text_of(opened, "gbdt/dmatrix_params", "{}"))
         predictor._matrix = {k: v for k, v in trained.items() if k == "missing"}
         return predictor
 
-    def _predict_numpy(self, batch: object,
+    def _predict_numpy(self, batch: Any,
                        dmatrix_kwargs: dict[str, Any] | None = None,
-                       **settings: object) -> dict[str, Any]:
+                       **settings: Any) -> dict[str, Any]:
         xgboost = _module()
         names, types = self.model.feature_names, self.model.feature_types
         if isinstance(batch, dict):

@@ -1,23 +1,30 @@
 """TorchPredictor."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidArgument
 from ..predictor import Predictor
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..checkpoint import Checkpoint
+    from ..preprocessors import Preprocessor
 
 
 class TorchPredictor(Predictor):
     """A torch.nn.Module and the preprocessors of its checkpoint."""
 
-    def __init__(self, model: object, preprocessor: object = None,
+    def __init__(self, model: torch.nn.Module, preprocessor: Preprocessor | None = None,
                  use_gpu: bool = False) -> None:
         super().__init__(preprocessor)
         self.device = "cuda" if use_gpu else "cpu"
         self.model = model.to(self.device).eval()
 
     @classmethod
-    def from_checkpoint(cls, checkpoint: object, model: object = None,
+    def from_checkpoint(cls, checkpoint: Checkpoint,  # type: ignore[override]
+                        model: torch.nn.Module | None = None,
                         use_gpu: bool = False,
                         allow_code: bool = False) -> TorchPredictor:
         """model: the module whose weights the checkpoint has as the state dict "model";
@@ -39,13 +46,14 @@ class TorchPredictor(Predictor):
             model.load_state_dict(stored)
         return cls(model, checkpoint.get_preprocessor(allow_code), use_gpu)
 
-    def _predict_numpy(self, batch: object, dtype: object = None,
-                       columns: list[Any] | None = None) -> dict[str, Any]:
+    def _predict_numpy(self, batch: Any,  # type: ignore[override]
+                       dtype: torch.dtype | None = None,
+                       columns: list[str] | None = None) -> dict[str, Any]:
         """columns: those that the model takes, in their order; a dict of one column, or an
         array, is taken as it is. dtype: a torch.dtype for them."""
         import torch
 
-        def tensor(array: object):
+        def tensor(array: Any) -> Any:
             made = torch.as_tensor(array, device=self.device)
             return made if dtype is None else made.to(dtype)
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from typing import Any
 
 from .._session import session
 from ..collective import broadcast_from_rank_zero
@@ -90,7 +91,7 @@ def _prepare_url(url: str) -> None:
 # ---- A port of our own ----
 
 
-def _store(where: Place, timeout: timedelta):
+def _store(where: Place, timeout: timedelta) -> Any:
     """The TCPStore of all ranks. Rank 0 listens before any other connects."""
     host = os.environ.get("MASTER_ADDR") or "127.0.0.1"
     store = error = None
@@ -107,11 +108,11 @@ def _store(where: Place, timeout: timedelta):
     return store
 
 
-def _listen(host: str, n: int, timeout: timedelta):
+def _listen(host: str, n: int, timeout: timedelta) -> Any:
     return _tcp_store(host, 0, n, True, timeout=timeout, wait_for_workers=False)
 
 
-def _tcp_store(*args: object, **kwargs: object):
+def _tcp_store(*args: Any, **kwargs: Any) -> Any:
     """Without libuv, which torch uses from 2.4 on, and Debian's torch does not have."""
     try:
         return dist.TCPStore(*args, use_libuv=False, **kwargs)

@@ -15,12 +15,12 @@ from __future__ import annotations
 import mmap
 import os
 import weakref
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
 
-from .._session import session
+from .._session import Session, session
 from ._place import place
 
 _LINE = 64  # bytes: each bucket starts at a multiple
@@ -49,7 +49,7 @@ class Reducer:
     def __init__(self, model: torch.nn.Module, process_group: Any = None) -> None:
         self._group = process_group if process_group is not None else dist.group.WORLD
         self._size = dist.get_world_size(self._group)
-        self._session = session()
+        self._session = cast(Session, session())
         while _unused:
             self._session.call("gradients_close", {"id": _unused.pop()})
         self._room = _room(model)
@@ -63,7 +63,7 @@ class Reducer:
         self._copied: list[tuple[Any, ...]] = []  # (slot, bucket, future) of this step
         self._unsent: list[tuple[Any, ...]] = []  # ranges that the companion does not know of
 
-    def hook(self, bucket):
+    def hook(self, bucket):  # type: ignore[no-untyped-def]  # torch looks at hints
         """Average a bucket: for register_comm_hook()."""
         if bucket.index() == 0:
             self._begin()
@@ -117,7 +117,7 @@ class Reducer:
                 mean = buffer.copy_(mean)
             future.set_result(mean)
 
-    def _all_reduce(self, buffer: torch.Tensor):
+    def _all_reduce(self, buffer: torch.Tensor) -> Any:
         """What DDP does without a hook."""
         buffer.div_(self._size)
         work = dist.all_reduce(buffer, group=self._group, async_op=True)
@@ -129,7 +129,7 @@ class _Slot:
 
     __slots__ = ("memory", "range", "end")
 
-    def __init__(self, memory: mmap.mmap, at: int, dtype: torch.dtype, n: int) -> None:
+    def __init__(self, memory: _Mapping, at: int, dtype: torch.dtype, n: int) -> None:
         kind, name, width = _KINDS[dtype]
         start = memory.start + at
         self.memory = torch.frombuffer(memory, dtype=kind, count=n, offset=start)

@@ -22,7 +22,7 @@ class _Part:
     __slots__ = ("path", "tensor", "start", "stored")
 
     def __init__(self, path: str, tensor: torch.Tensor, start: tuple[Any, ...],
-                 stored: Any):
+                 stored: Any) -> None:
         self.path = path
         self.tensor = tensor
         self.start = start

@@ -22,7 +22,8 @@ class TorchTrainer(DataParallelTrainer):
     _setup = "raytrain.torch._trainer:set_up"
 
     def __init__(self, train_loop_per_worker: TrainFunction, *,
-                 torch_config: TorchConfig | None = None, **settings: Unpack[Arguments]) -> None:
+                 torch_config: TorchConfig | None = None,
+                 **settings: Unpack[Arguments]) -> None:
         if torch_config is not None and not isinstance(torch_config, TorchConfig):
             raise TypeError("torch_config is a raytrain.torch.TorchConfig, not "
                             + type(torch_config).__name__)
@@ -37,7 +38,7 @@ class TorchTrainer(DataParallelTrainer):
         return {**keys, "backend": config.backend} if config.backend else keys
 
 
-def set_up(_config: object) -> None:
+def set_up(_config: Any) -> None:
     """In a worker, before the training function. COLLECTIVE."""
     from ._process_group import ensure_process_group
     from ._train_loop import get_device, use_device

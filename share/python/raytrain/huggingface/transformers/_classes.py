@@ -46,10 +46,10 @@ class RayTrainReportCallback(_transformers.TrainerCallback):
 # ---- Datasets ----
 
 
-class _Rows(IterableDataset):  # type: ignore[type-arg]
+class _Rows(IterableDataset):
     """Batches of raytrain, as a dataset whose elements are batches."""
 
-    def __init__(self, batches: Batches) -> None:
+    def __init__(self, batches: Batches[Any]) -> None:
         super().__init__()
         self._batches = batches
 
@@ -61,7 +61,7 @@ def _only(batches: list[Any]) -> Any:
     return batches[0]
 
 
-def _loader(batches: Batches) -> Any:
+def _loader(batches: Batches[Any]) -> Any:
     """A loader that leaves the batches as they are: each worker has its own rows."""
     return DataLoader(_Rows(batches), batch_size=1, collate_fn=_only)
 
