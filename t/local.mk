@@ -17,7 +17,7 @@ stage.stamp: $(LIBRAYTRAIN) $(bin_PROGRAMS) $(pkglibexec_PROGRAMS) $(include_HEA
 		>stage.log 2>&1 || { cat stage.log; exit 1; }; \
 	rm -f stage.log; touch $@
 clean-local:
-	rm -rf stage html t/trash
+	rm -rf stage html t/trash t/mypy-cache
 
 include t/check/local.mk
 include t/cluster/local.mk

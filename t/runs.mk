@@ -10,7 +10,7 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1210-cached-following.t t/1220-cached-checkpoints.t t/1230-slurm-predict.t \
 	t/1300-command.t \
 	t/1301-slurm-command.t \
-	t/1310-python.t t/1312-pip.t t/1315-container.t \
+	t/1310-python.t t/1311-python-types.t t/1312-pip.t t/1315-container.t \
 	t/1320-python-checkpoint.t \
 	t/1321-python-torch-state.t \
 	t/1340-backends.t \
@@ -74,7 +74,7 @@ t_check_mpi_child_LDADD = $(MPI_LIBS)
 EXTRA_DIST += t/check/open_mpi/mpi.h
 
 EXTRA_DIST += t/check/standins/jax/__init__.py t/check/standins/jax/distributed.py
-EXTRA_DIST += t/check/meet.py t/check/messages.py t/check/python_layers.py t/check/tfevents.py
+EXTRA_DIST += t/check/meet.py t/check/messages.py t/check/mypy.ini t/check/python_layers.py t/check/tfevents.py
 
 check_PROGRAMS += t/check/train_gpu
 t_check_train_gpu_SOURCES = t/check/train_gpu.c

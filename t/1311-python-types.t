@@ -1,0 +1,135 @@
+#!/bin/sh
+
+test_description='The types of the Python client: its public names, and what a type checker sees'
+
+SETUP_WITHOUT_STAGE=1
+. "$(dirname "$0")/setup.sh"
+
+client=$srcdir/share/python
+PYTHONPATH=$client
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
+
+# mypy of bullseye is too old. Its cache is kept: a second run takes a second.
+"$PYTHON" -m mypy --version 2>version | grep -q " [1-9]" && test_set_prereq MYPY
+checked () {
+	"$PYTHON" -m mypy --config-file "$srcdir/t/check/mypy.ini" \
+		--enable-incomplete-feature Unpack --cache-dir "$builddir/t/mypy-cache" \
+		--hide-error-context --no-error-summary "$@"
+}
+
+test_expect_success 'type checkers and Python find the same public names' '
+	cat >names.py <<-\EOT &&
+	import ast, glob, sys
+	for path in glob.glob(sys.argv[1] + "/**/__init__.py", recursive=True):
+	    tree = ast.parse(open(path, encoding="utf-8").read())
+	    lazy, typed = {}, {}
+	    for node in tree.body:
+	        if isinstance(node, ast.Assign) and node.targets[0].id == "_NAMES":
+	            lazy = ast.literal_eval(node.value)
+	        elif isinstance(node, ast.If) and node.test.id == "TYPE_CHECKING":
+	            typed = {name.asname: found.module for found in node.body
+	                     if isinstance(found, ast.ImportFrom) and found.level
+	                     for name in found.names if name.asname == name.name}
+	    for name in sorted(lazy.keys() | typed.keys()):
+	        if lazy.get(name) != typed.get(name):
+	            print(f"{path}: put {name} into both _NAMES and `if TYPE_CHECKING:`")
+	EOT
+	"$PYTHON" names.py "$client/raytrain" >found &&
+	test_must_be_empty found
+'
+
+test_expect_success 'every public name of every module is there' '
+	cat >public.py <<-\EOT &&
+	import importlib, os, sys
+	for name in sorted(os.listdir(sys.argv[1])):
+	    if name[0] == "_" or not name.endswith(".py"):
+	        continue
+	    module = importlib.import_module("raytrain." + name[:-3])
+	    assert module.__doc__, module
+	    for public in getattr(module, "__all__", ()):
+	        assert getattr(module, public).__doc__, (module, public)
+	import raytrain
+	for public in raytrain.__all__:
+	    assert getattr(raytrain, public).__doc__, public
+	EOT
+	"$PYTHON" public.py "$client/raytrain"
+'
+
+test_expect_success 'the client is marked as typed' '
+	test -f "$client/raytrain/py.typed" &&
+	grep raytrain/py.typed "$srcdir/share/local.mk"
+'
+
+test_expect_success MYPY 'the client is clean in the strict mode of mypy' '
+	(cd "$client" && checked raytrain) >found
+	test_must_be_empty found
+'
+
+test_expect_success MYPY 'a script has exact types' '
+	cat >script.py <<-\EOT &&
+	import raytrain
+	from raytrain import data
+	from raytrain.torch import TorchTrainer
+	from raytrain.xgboost import XGBoostTrainer
+
+	def train(config: dict[str, float]) -> None:
+	    reveal_type(raytrain.get_context())
+	    reveal_type(raytrain.get_context().get_world_rank())
+	    reveal_type(raytrain.get_checkpoint())
+	    reveal_type(raytrain.should_stop())
+	    for batch in raytrain.get_dataset_shard("train").iter_batches(batch_size=4):
+	        reveal_type(batch)
+	    reveal_type(raytrain.broadcast_from_rank_zero([1]))
+	    checkpoint = raytrain.Checkpoint.from_dict({"a": 1})
+	    with checkpoint.as_directory() as path:
+	        reveal_type(path)
+	    raytrain.report({"loss": 0.5}, checkpoint=checkpoint)
+
+	rows = data.read_csv("rows.csv", columns=["a"])
+	reveal_type(rows.drop_columns(["a"]))
+	trainer = TorchTrainer(train, scaling_config=raytrain.ScalingConfig(num_workers=2),
+	                       datasets={"train": rows})
+	result = trainer.fit()
+	reveal_type(result)
+	reveal_type(result.checkpoint)
+	reveal_type(result.best_checkpoints)
+	reveal_type(trainer.scaling_config.num_workers)
+	reveal_type(XGBoostTrainer(datasets={"train": rows}, label_column="a").fit())
+	EOT
+	checked script.py | sed "s/.*Revealed type is //" >types
+	cat >expect <<-\EOT &&
+	"raytrain._context.Context"
+	"builtins.int"
+	"Union[raytrain.checkpoint.Checkpoint, None]"
+	"builtins.bool"
+	"builtins.dict[builtins.str, Any]"
+	"builtins.list[builtins.int]"
+	"builtins.str"
+	"raytrain.data.Dataset"
+	"raytrain.result.Result"
+	"Union[raytrain.checkpoint.Checkpoint, None]"
+	"builtins.list[Tuple[raytrain.checkpoint.Checkpoint, builtins.dict[builtins.str, Any]]]"
+	"Union[builtins.int, builtins.str, Tuple[builtins.int, builtins.int]]"
+	"raytrain.result.Result"
+	EOT
+	test_cmp expect types
+'
+
+test_expect_success MYPY 'a wrong name, argument or type in a script is found' '
+	cat >wrong.py <<-\EOT &&
+	import raytrain
+	from raytrain.torch import TorchTrainer
+	raytrain.get_chekpoint()
+	raytrain.report([1])
+	raytrain.ScalingConfig(workers=2)
+	TorchTrainer(print, scaling_confg=raytrain.ScalingConfig())
+	TorchTrainer(print, scaling_config={"num_workers": 2})
+	EOT
+	checked wrong.py >found
+	sed -n "s/^wrong.py:\([0-9]*\): error.*/\1/p" found >lines &&
+	printf "%s\n" 3 4 5 6 7 >expect &&
+	test_cmp expect lines
+'
+
+test_done
