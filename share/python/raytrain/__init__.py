@@ -105,11 +105,13 @@ if TYPE_CHECKING:  # what __getattr__() gives
         get_dataset_shard as get_dataset_shard,
     )
     from .errors import (
+        ControllerError as ControllerError,
         PreemptionError as PreemptionError,
         RaytrainError as RaytrainError,
         TrainingFailedError as TrainingFailedError,
         TrainingStopped as TrainingStopped,
         WorkerError as WorkerError,
+        WorkerGroupError as WorkerGroupError,
     )
     from .predictor import Predictor as Predictor
     from .result import Result as Result

@@ -6,8 +6,12 @@ import os
 import pickle
 import re
 import sys
+from typing import TYPE_CHECKING, Any
 
 from . import _preemption, _records, errors
+
+if TYPE_CHECKING:
+    from .errors import WorkerError
 
 MAGIC = b"raytrain exception 1\n"
 BYTES_MAX = 16 << 20
@@ -21,7 +25,9 @@ def _place(run_dir: str, attempt: int) -> str:
 def _dump(error: BaseException) -> bytes:
     """A class of a notebook or of the script is the same one in the process it came from,
     if cloudpickle has brought it here."""
-    return (sys.modules.get("cloudpickle") or pickle).dumps(error)
+    pickler: Any = sys.modules.get("cloudpickle") or pickle
+    data: bytes = pickler.dumps(error)
+    return data
 
 
 def keep(error: BaseException, run_dir: str, attempt: int, rank: int) -> None:
@@ -60,9 +66,10 @@ def _read(path: str) -> BaseException | None:
     return error if isinstance(error, BaseException) else None
 
 
-def load(run_dir: str, attempt: int) -> dict:
+def load(run_dir: str, attempt: int) -> dict[int, BaseException]:
     """{rank: exception} of the workers that have left one."""
-    place, found = _place(run_dir, attempt), {}
+    place = _place(run_dir, attempt)
+    found: dict[int, BaseException] = {}
     try:
         names = sorted(os.listdir(place))
     except OSError:
@@ -75,7 +82,8 @@ def load(run_dir: str, attempt: int) -> dict:
     return found
 
 
-def of_attempt(first: object, run_dir: str, attempt: int | None) -> dict:
+def of_attempt(first: WorkerError, run_dir: str,
+               attempt: int | None) -> dict[int, BaseException]:
     """{rank: exception} of an attempt that has failed. first: the WorkerError of the worker
     that failed first, which stands for an exception that could not be pickled."""
     found = load(run_dir, attempt) if attempt is not None else {}

@@ -18,7 +18,7 @@ from ._records import checkpoint_files
 from .callback import RunContext
 from .checkpoint import Checkpoint
 from .errors import (ControllerError, InvalidArgument, RaytrainError, TrainingStopped,
-                     WorkerGroupError)
+                     WorkerError, WorkerGroupError)
 from .result import Result
 
 if TYPE_CHECKING:
@@ -276,6 +276,7 @@ class Fit:
 def _raise_group_error(result: Result) -> None:
     """The exception of the worker that failed first is the cause."""
     first = result.error
+    assert isinstance(first, WorkerError) and result.path is not None
     failures = _failures.of_attempt(first, result.path, first.attempt)
     cause = failures[first.rank]
     raise WorkerGroupError(str(first), failures, result) from (

@@ -53,6 +53,7 @@ class Facts(TypedDict, total=False):
     iteration: int
     args: list[str]
     config: dict[str, Any]
+    datasets: list[str]
     has_checkpoint: bool
     datasets: list[str]
     should_stop: bool

@@ -761,7 +761,7 @@ def _files(name: str) -> DataIterator:
     return DataIterator({"name": name}, False)
 
 
-def _no_dataset(name: str, names: list) -> str:
+def _no_dataset(name: str, names: list[str]) -> str:
     if not names:
         return (f"there is no dataset {name!r}, nor any other: give the trainer "
                 f"datasets={{{name!r}: ...}}, or raytrain-run a key datasets.{name}")

@@ -79,11 +79,12 @@ class WorkerGroupError(TrainingFailedError):
     training function is the original one, or, if that cannot be pickled, a WorkerError with
     its type's name and its traceback; a worker that was killed is a WorkerError."""
 
-    def __init__(self, error_message: str, worker_failures: dict, result=None):
+    def __init__(self, error_message: str, worker_failures: dict[int, BaseException],
+                 result: Result | None = None) -> None:
         super().__init__(error_message, result)
         self.worker_failures = worker_failures
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.worker_failures)
 
 
@@ -91,11 +92,12 @@ class ControllerError(TrainingFailedError):
     """Not the workers have failed, but what runs them: raytrain-run, or a method of a
     UserCallback. controller_failure: the exception."""
 
-    def __init__(self, controller_failure: BaseException, result=None):
+    def __init__(self, controller_failure: BaseException,
+                 result: Result | None = None) -> None:
         super().__init__(str(controller_failure) or repr(controller_failure), result)
         self.controller_failure = controller_failure
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.controller_failure,)
 
 
