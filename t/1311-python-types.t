@@ -56,6 +56,38 @@ test_expect_success 'every public name of every module is there' '
 	"$PYTHON" public.py "$client/raytrain"
 '
 
+# The manual lists them in two blocks: those that are here, and those that are refused.
+test_expect_success 'names of Ray are here or refused with what to use, as the manual says' '
+	sed -n "/^[.]SH .NAMES OF RAY TRAIN/,/^[.]SH .DIFF/p" \
+		"$srcdir/share/man/raytrain-python.7" >section &&
+	cat >ray.py <<-\EOT &&
+	import importlib, re, sys
+	here, refused = re.findall("[.]nf\n(.*?)[.]fi", open("section").read(), re.DOTALL)
+	def value_of(whole):
+	    module, _, name = whole.rpartition(".")
+	    # Of packages that import a framework, the table alone is looked at.
+	    found = importlib.import_module("raytrain." + module if module else "raytrain")
+	    if module and name in getattr(found, "_NAMES", ()):
+	        return name
+	    return getattr(found, name)
+	for name in here.split():
+	    value_of(name)
+	assert len(here.split()) > 35, here
+	for name in refused.split():
+	    try:
+	        value_of(name)
+	    except ImportError as error:
+	        assert re.search("which ray.train has: .{20}", str(error)), error
+	    else:
+	        sys.exit(f"{name} is here: move it to the other list of raytrain-python(7)")
+	from raytrain import _instead
+	listed = {f"{module}.{name}".lstrip(".") for module in _instead.INSTEAD
+	          for name in _instead.INSTEAD[module]}
+	assert set(refused.split()) <= listed, set(refused.split()) - listed
+	EOT
+	"$PYTHON" ray.py
+'
+
 test_expect_success 'the client is marked as typed' '
 	test -f "$client/raytrain/py.typed" &&
 	grep raytrain/py.typed "$srcdir/share/local.mk"

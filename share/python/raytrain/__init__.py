@@ -45,6 +45,7 @@ _NAMES = {
     "ScalingConfig": "_config",
     "Shard": "checkpoint",
     "SyncConfig": "_config",
+    "TrainContext": "_context",
     "TrainingFailedError": "errors",
     "TrainingStopped": "errors",
     "UserCallback": "callback",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:  # what __getattr__() gives
     )
     from ._context import (
         Context as Context,
+        TrainContext as TrainContext,
         get_checkpoint as get_checkpoint,
         get_context as get_context,
         report as report,
@@ -132,7 +134,9 @@ else:
             from ._session import facts
 
             return facts()["config"]
-        raise AttributeError(f"module 'raytrain' has no attribute {name!r}")
+        from ._instead import refuse
+
+        refuse("", name)
 
 
 def __dir__() -> list[str]:

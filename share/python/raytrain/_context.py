@@ -124,6 +124,9 @@ class Context:
         return self._info["config"]
 
 
+TrainContext = Context  # Ray's name
+
+
 class Storage:
     """The storage of a run."""
 

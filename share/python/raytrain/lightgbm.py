@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _gbdt, _gbdt_model
 from ._config import _Config
+from ._instead import refuse
 from ._tree_workers import LightGBMFunctionTrainer
 
 __all__ = ["LightGBMConfig", "LightGBMPredictor", "LightGBMTrainer",
@@ -46,7 +47,7 @@ else:
     def __getattr__(name: str) -> object:
         """The callback needs LightGBM's module, which is imported with its first use."""
         if name != "RayTrainReportCallback":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            refuse("lightgbm", name)
         from ._lightgbm_callback import RayTrainReportCallback
 
         globals()[name] = RayTrainReportCallback

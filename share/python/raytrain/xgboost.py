@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _gbdt, _gbdt_model
 from ._config import _Config
+from ._instead import refuse
 from ._tree_workers import XGBoostFunctionTrainer
 
 __all__ = ["RayTrainReportCallback", "XGBoostConfig", "XGBoostPredictor", "XGBoostTrainer",
@@ -43,7 +44,7 @@ else:
     def __getattr__(name: str) -> object:
         """The callback needs XGBoost's module, which is imported with its first use."""
         if name != "RayTrainReportCallback":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            refuse("xgboost", name)
         from ._xgboost_callback import RayTrainReportCallback
 
         globals()[name] = RayTrainReportCallback

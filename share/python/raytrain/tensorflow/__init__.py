@@ -34,3 +34,10 @@ class TensorflowTrainer(DataParallelTrainer):
                  tensorflow_config: TensorflowConfig | None = None,
                  **settings: Unpack[Arguments]) -> None:
         super().__init__(train_loop_per_worker, backend_config=tensorflow_config, **settings)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Refuse what Ray has here, with what does the same."""
+        refuse("tensorflow", name)

@@ -65,7 +65,9 @@ else:
                                   f"{torch.__version__}")
             value = globals()[name] = getattr(module, name)
             return value
-        raise AttributeError(f"module 'raytrain.torch' has no attribute {name!r}")
+        from .._instead import refuse
+
+        refuse("torch", name)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,71 @@
+"""Names of Ray Train's API that raytrain has not, and what does the same here."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+_VALIDATION = ("validate in the training function, or predict with the checkpoints of the run "
+               "by raytrain.BatchPredictor(result.checkpoint, ...)")
+_TUNE = "raytrain-run --sweep KEY=A,B,C starts a run for each value; see raytrain-run(1)"
+_WORKER_DATA = "each worker reads its own rows: raytrain.get_dataset_shard(name)"
+
+# {module: {name: sentence}}; the modules are named as in Ray, without "ray.train".
+INSTEAD: dict[str, dict[str, str]] = {
+    "": {
+        "CheckpointConsistencyMode": "all workers see the same checkpoints after report()",
+        "CheckpointUploadMode": "CheckpointConfig(mode=\"async\" or \"sync\") says when "
+                                "report() returns",
+        "DatasetCheckpointConfig": "the position in a dataset is part of each checkpoint",
+        "LoggingConfig": "what workers print is in logs/ of the run's directory, and "
+                         "raytrain-run --show prints it; see raytrain-run(1)",
+        "PreemptionError": "a run that Slurm stops raises raytrain.TrainingStopped, and "
+                           "goes on from its checkpoint",
+        "ReportedCheckpoint": "result.best_checkpoints has the checkpoints with their "
+                              "metrics",
+        "ReportedCheckpointStatus": "result.best_checkpoints has the checkpoints with "
+                                    "their metrics",
+        "TuneReportCallback": _TUNE,
+        "ValidationConfig": _VALIDATION,
+        "ValidationFn": _VALIDATION,
+        "ValidationTaskConfig": _VALIDATION,
+        "get_all_reported_checkpoints": "raytrain.Result.from_path(directory) has "
+                                        "best_checkpoints and metrics_history, also of a run in progress",
+    },
+    "torch": {
+        "TorchXLAConfig": "raytrain knows no XLA devices; JaxTrainer of raytrain.jax runs "
+                          "JAX on CPUs and GPUs",
+    },
+    "tensorflow": {
+        "TensorflowCheckpoint": "save the model into a directory, and report "
+                                "Checkpoint.from_directory(path)",
+        "TensorflowPredictor": "load the model from checkpoint.as_directory() in a "
+                               "subclass of raytrain.Predictor",
+        "prepare_dataset_shard": "batches need no preparation: " + _WORKER_DATA,
+    },
+    "xgboost": {
+        "XGBoostCheckpoint": "XGBoostTrainer.get_model(checkpoint) has the model",
+    },
+    "lightgbm": {
+        "LightGBMCheckpoint": "LightGBMTrainer.get_model(checkpoint) has the model",
+        "normalize_pandas_for_lightgbm": "LightGBMTrainer takes a DataFrame as a dataset",
+    },
+}
+
+
+def refuse(module: str, name: str) -> NoReturn:
+    """What a module's __getattr__() does with a name that it has not.
+
+    Args:
+        module: The module, without "raytrain."; "" is raytrain itself.
+        name: The name that was asked for.
+
+    Raises:
+        ImportError: Ray has the name. Python would replace the text of an AttributeError
+            in `from raytrain import NAME`.
+        AttributeError: Ray does not have it, either.
+    """
+    whole = f"raytrain.{module}" if module else "raytrain"
+    said = INSTEAD.get(module, {}).get(name)
+    if said is not None:
+        raise ImportError(f"{whole} has no {name}, which ray.train has: {said}", name=name)
+    raise AttributeError(f"module {whole!r} has no attribute {name!r}")
