@@ -316,8 +316,37 @@ test_expect_success TORCH 'a pickled model of a checkpoint is loaded with allow_
 	refused(InvalidArgument, "allow_code=True", lambda: TorchPredictor.from_checkpoint(checkpoint))
 	made = TorchPredictor.from_checkpoint(checkpoint, allow_code=True)
 	assert torch.equal(made.model.weight, net.weight)
+	_stored.save(raytrain.Checkpoint.from_dict({"model": net.state_dict()}), "state.h5")
+	refused(InvalidArgument, "as model=", lambda: TorchPredictor.from_checkpoint(
+	    raytrain.Checkpoint("state.h5"), allow_code=True))
 	EOT
 	"$PYTHON" model.py 2>err
+'
+test_expect_success TORCH 'TorchPredictor takes DataFrames, and columns as arguments or as one dict' '
+	cat >columns.py <<-\EOT &&
+	import numpy as np, torch
+	from raytrain.torch import TorchPredictor
+	class One(torch.nn.Module):
+	    def forward(self, batch):
+	        return batch["a"] + 2 * batch["b"]
+	class Two(torch.nn.Module):
+	    def forward(self, a, b):
+	        return {"y": a + 2 * b, "pair": torch.stack([a, b], 1)}
+	rows = {"a": np.array([1., 2.]), "b": np.array([3., 4.])}
+	for model, name in (One(), "predictions"), (Two(), "y"):
+	    made = TorchPredictor(model).predict(rows)
+	    assert made[name].tolist() == [7, 10], made
+	assert TorchPredictor(One()).predict({"a": rows["a"], "b": rows["b"]}, dtype=torch.float32)[
+	    "predictions"].dtype == np.float32
+	try:
+	    import pandas
+	except ImportError:
+	    raise SystemExit
+	frame = TorchPredictor(Two()).predict(pandas.DataFrame(rows, index=[7, 9]))
+	assert frame.index.tolist() == [7, 9] and frame["y"].tolist() == [7, 10], frame
+	assert [list(pair) for pair in frame["pair"]] == [[1, 3], [2, 4]], frame
+	EOT
+	"$PYTHON" columns.py
 '
 test_expect_success 'without cloudpickle it travels by its name' '
 	cat >plain.py <<-\EOT &&

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import _frame
+
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
     from .preprocessors import Preprocessor
@@ -23,7 +25,16 @@ class Predictor:
             def from_checkpoint(cls, checkpoint):
                 return cls(checkpoint.to_dict()["weights"], checkpoint.get_preprocessor())
 
-            def _predict_numpy(self, batch):
+            def _predict_pandas(self, frame: Any, settings: dict[str, Any]) -> Any:
+        import pandas
+
+        batch = {str(name): _frame.array_of(str(name), frame.iloc[:, i])
+                 for i, name in enumerate(frame.columns)}
+        made = self.predict(batch, **settings)
+        return pandas.DataFrame({name: list(array) if array.ndim > 1 else array
+                                 for name, array in made.items()}, index=frame.index)
+
+    def _predict_numpy(self, batch):
                 return {"predictions": batch["features"] @ self.weights}
 
         Linear.from_checkpoint(result.checkpoint).predict({"age": ages, "city": cities})
@@ -42,14 +53,33 @@ class Predictor:
         return self._preprocessor
 
     def predict(self, data: Any, **settings: Any) -> Any:
-        """What the model says about rows, {column: array}, as such a dict. An array alone
-        is given to the model as it is. Rows go through the preprocessors first, as they
-        were in the files that the run has read."""
+        """What the model says about rows. They go through the preprocessors first, as they
+        were in the files that the run has read.
+
+        Args:
+            data: {column: array}, a DataFrame of pandas, or an array, which is given to the
+                model as it is.
+            settings: More arguments for the model.
+
+        Returns:
+            {column: array}; of a DataFrame, a DataFrame with the same index.
+        """
+        if hasattr(data, "iloc") and hasattr(data, "columns"):
+            return self._predict_pandas(data, settings)
         if not isinstance(data, dict):
             return self._predict_numpy(data, **settings)
         if self._preprocessor is not None:
             data = self._preprocessor.transform_batch(data)
         return self._predict_numpy(data, **settings)
+
+    def _predict_pandas(self, frame: Any, settings: dict[str, Any]) -> Any:
+        import pandas
+
+        batch = {str(name): _frame.array_of(str(name), frame.iloc[:, i])
+                 for i, name in enumerate(frame.columns)}
+        made = self.predict(batch, **settings)
+        return pandas.DataFrame({name: list(array) if array.ndim > 1 else array
+                                 for name, array in made.items()}, index=frame.index)
 
     def _predict_numpy(self, batch: Any, **settings: Any) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} has no _predict_numpy()")

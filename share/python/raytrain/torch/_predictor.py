@@ -42,6 +42,10 @@ class TorchPredictor(Predictor):
                     "checkpoint. Give the module as model=, which gets the weights of a "
                     "state dict; or, if you trust the checkpoint's origin, allow_code=True")
             model = stored.load() if hasattr(stored, "load") else stored
+            if not callable(getattr(model, "eval", None)):
+                raise InvalidArgument(
+                    "the checkpoint has the weights of a model, and not the model: give "
+                    "the module that they belong to as model=")
         else:
             model.load_state_dict(stored)
         return cls(model, checkpoint.get_preprocessor(allow_code), use_gpu)
@@ -50,7 +54,8 @@ class TorchPredictor(Predictor):
                        dtype: torch.dtype | None = None,
                        columns: list[str] | None = None) -> dict[str, Any]:
         """columns: those that the model takes, in their order; a dict of one column, or an
-        array, is taken as it is. dtype: a torch.dtype for them."""
+        array, is taken as it is. Several columns are as many arguments or, of a model that
+        takes one, one dict. dtype: a torch.dtype for them."""
         import torch
 
         def tensor(array: Any) -> Any:
@@ -59,10 +64,27 @@ class TorchPredictor(Predictor):
 
         if columns is not None:
             batch = {name: batch[name] for name in columns}
-        inputs = [tensor(array) for array in batch.values()] if isinstance(batch, dict) \
-            else [tensor(batch)]
+        if isinstance(batch, dict):
+            named = {name: tensor(array) for name, array in batch.items()}
+            inputs: list[Any] = [named] if len(named) > 1 and _takes_one(self.model) else \
+                list(named.values())
+        else:
+            inputs = [tensor(batch)]
         with torch.no_grad():
             output = self.model(*inputs)
         if isinstance(output, dict):
             return {name: part.cpu().numpy() for name, part in output.items()}
         return {"predictions": output.cpu().numpy()}
+
+
+def _takes_one(model: torch.nn.Module) -> bool:
+    """Does the model take one argument, and no more?"""
+    import inspect
+
+    try:
+        parameters = inspect.signature(model.forward).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    kinds = [p.kind for p in parameters]
+    return len(kinds) == 1 and kinds[0] in (inspect.Parameter.POSITIONAL_ONLY,
+                                            inspect.Parameter.POSITIONAL_OR_KEYWORD)
