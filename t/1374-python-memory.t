@@ -202,6 +202,11 @@ test_expect_success PANDAS 'a DataFrame has the types that its columns mean, and
 	assert from_pandas(numbers).schema() == {
 	    "i": ("int32", ()), "f": ("float32", ()), "v": ("float64", (2,))}
 	assert rows(from_pandas([numbers[["i"]], numbers[["i"]]])) == {"i": ("int32", [1, 2, 1, 2])}
+	import raytrain
+	given = raytrain.DataParallelTrainer(print, datasets={
+	    "frame": numbers[["i"]], "dict": {"i": [1, 2]}}).datasets
+	assert rows(given["frame"]) == {"i": ("int32", [1, 2])}
+	assert rows(given["dict"]) == {"i": ("int64", [1, 2])}
 	EOT
 	"$PYTHON" frame.py 2>err
 '

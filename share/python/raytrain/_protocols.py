@@ -7,6 +7,8 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Protocol,
                     Tuple, TypedDict, Union)
 
 if TYPE_CHECKING:
+    import pandas
+
     from ._config import DataConfig, RunConfig, ScalingConfig
     from .checkpoint import Checkpoint
     from .data import Dataset
@@ -65,8 +67,9 @@ class Facts(TypedDict, total=False):
 
 # A training function takes its configuration, or nothing.
 TrainFunction = Union[Callable[[], object], Callable[[Any], object]]
-# What a trainer reads: a path, or a Dataset as it was read.
-DatasetLike = Union[Path, "Dataset"]
+# What a trainer reads: a path, a Dataset as it was read, or rows in memory: a DataFrame, or
+# {column: array}.
+DatasetLike = Union[Path, "Dataset", "pandas.DataFrame", Mapping[str, Any]]
 # What a run, or a prediction, starts from.
 CheckpointLike = Union[Path, "Checkpoint"]
 ModelLike = Union[Path, "Checkpoint", "Result"]

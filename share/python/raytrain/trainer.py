@@ -10,6 +10,7 @@ from . import _config as configs
 from . import _fit, _shipping
 from ._arguments import check_preprocessor, check_types, takes_config
 from ._shipping import PAYLOAD
+from .data import from_memory
 
 if TYPE_CHECKING:
     from ._protocols import CheckpointLike, DatasetLike, Path, TrainFunction
@@ -29,7 +30,8 @@ class DataParallelTrainer:
     preprocessor: one of raytrain.preprocessors, or a Chain of them. The workers learn from
         the dataset "train", or the only one, before the training, and transform the
         batches of all datasets; checkpoints have what was learned.
-    datasets: {name: path, or raytrain.data.read_hdf5(...)}, for get_dataset_shard().
+    datasets: {name: path, raytrain.data.read_hdf5(...), a DataFrame of pandas, or {column:
+        array}}, for get_dataset_shard().
     resume_from_checkpoint: a Checkpoint of another run, or the path of a checkpoint file,
         which the function gets from get_checkpoint(). One that was made here, by
         Checkpoint.from_dict() or from_directory(), is saved as NAME.start.h5 beside the
@@ -73,7 +75,7 @@ class DataParallelTrainer:
         self.scaling_config = scaling_config or configs.ScalingConfig()
         self.run_config = run_config or configs.RunConfig()
         self.data_config = data_config or dataset_config or configs.DataConfig()
-        self.datasets = datasets or {}
+        self.datasets = {name: from_memory(rows) for name, rows in (datasets or {}).items()}
         self.metadata = metadata
         self.preprocessor = check_preprocessor(preprocessor)
         self.starting_checkpoint = resume_from_checkpoint
