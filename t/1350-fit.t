@@ -617,14 +617,17 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	refused("takes one argument", lambda: trainer(lambda a, b: None))
 	refused("is a function", lambda: DataParallelTrainer(3))
 	refused("ScalingConfig of raytrain", lambda: DataParallelTrainer(train, scaling_config={}))
-	refused("at least 1, not 0.5",
-	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"CPU": 0.5})))
+	refused("at least 1, not 0",
+	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"CPU": 0})))
+	refused("use_gpu is False",
+	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"GPU": 1})))
 	refused("--srun-args",
 	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"TPU": 1})))
 	refused("SALLOC_CONSTRAINT", lambda: ScalingConfig(label_selector={"zone": "a"}))
 	refused("a fraction of a GPU", lambda: fit(scaling_config=ScalingConfig(
 	    use_gpu=True, resources_per_worker={"GPU": 1.5})))
 	refused("mount that storage", lambda: RunConfig(storage_path="s3://bucket/x"))
+	refused("file:///PATH", lambda: RunConfig(storage_path="file://elsewhere/runs"))
 	refused("is no callback of raytrain", lambda: RunConfig(callbacks=[object()]))
 	refused("is \"max\" or \"min\"".replace(chr(34), chr(39)),
 	        lambda: CheckpointConfig(checkpoint_score_order="best"))
@@ -635,6 +638,30 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	EOT
 	"$PYTHON" -W error refused.py 2>err && grep "placement_strategy" err
 '
+cat >written.py <<\EOT
+from common import *
+import urllib.parse, warnings
+import raytrain.data
+from raytrain import Result
+
+here = os.environ["HOME"] = os.getcwd()
+assert RunConfig(storage_path="~/a b").storage_path == here + "/a b"
+url = "file://" + urllib.parse.quote(here + "/a b")
+assert RunConfig(storage_path=url).storage_path == here + "/a b"
+assert Result.from_path("~/runs/first").path == here + "/runs/first"
+assert DataParallelTrainer.can_restore("file://" + urllib.parse.quote(here) + "/runs/first")
+again = DataParallelTrainer.restore("~/runs/first", print, {})
+assert again.run_config.storage_path == here + "/runs"
+assert raytrain.data.read_csv("~/rows.csv").path == here + "/rows.csv"
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    keys = ScalingConfig(resources_per_worker={"CPU": 1.5})._keys()
+assert keys["resources_per_worker"] == {"cpu": 2} and "whole cores, 2" in str(seen[0].message)
+EOT
+test_expect_success 'paths with ~ and file://, and shares of a core, are taken as in Ray' '
+	"$PYTHON" written.py
+'
+
 test_expect_success 'a score whose name says that low is good causes one warning, and is high' '
 	cat >score.py <<-\EOT &&
 	import warnings

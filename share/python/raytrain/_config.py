@@ -7,6 +7,9 @@ warning.
 """
 from __future__ import annotations
 
+import math
+import os
+import urllib.parse
 from typing import TYPE_CHECKING, Any, Sequence, cast
 
 from .callback import is_callback
@@ -68,6 +71,13 @@ def _integer(what: str, value: object, least: int) -> int:
     return value
 
 
+def _cpus(what: str, value: object) -> int:
+    """Whole cores: a share of one, which Ray's scheduler knows, becomes the next number."""
+    if isinstance(value, float) and value > 0 and math.isfinite(value):
+        value = math.ceil(value)
+    return _integer(what, value, 1)
+
+
 def _gpus(what: str, value: object) -> int | float:
     """A whole number, or a fraction of a GPU: Ray's rules."""
     if isinstance(value, float) and 0.0001 <= value < 1:
@@ -121,6 +131,10 @@ class ScalingConfig(_Config):
                      "the process that calls fit() only waits for the workers")
         if num_workers is None:
             num_workers = 1
+        for name, value in (resources_per_worker or {}).items():
+            if str(name).lower() == "cpu" and isinstance(value, float) and value % 1 > 0:
+                _warn(f"ScalingConfig: resources_per_worker[{name!r}] is {value}: workers "
+                      f"have whole cores, {math.ceil(value)}", 3)
         self._set(locals())
 
     def _resources(self) -> dict[str, Any]:
@@ -138,8 +152,11 @@ class ScalingConfig(_Config):
                 found[key] = value
             else:
                 what = f"ScalingConfig: resources_per_worker[{name!r}]"
-                found[key] = _gpus(what, value) if key == "gpu" else _integer(what, value,
-                                                                             1)
+                found[key] = _gpus(what, value) if key == "gpu" else \
+                    _cpus(what, value) if key == "cpu" else _integer(what, value, 1)
+        if found.get("gpu") and not self.use_gpu:
+            raise ValueError("ScalingConfig: use_gpu is False, and resources_per_worker has "
+                             "GPU: set use_gpu=True, or leave GPU out")
         return found
 
     def _keys(self) -> dict[str, Any]:
@@ -301,18 +318,32 @@ class DataConfig(_Config):
         self._set(locals())
 
 
-def _path(path: Path | bytes | None) -> str | None:
-    import os
+def local_path(path: Path | bytes) -> str:
+    """A path as users write it: with ~, or as file:///PATH.
 
-    if path is None:
-        return None
-    path = os.fspath(path)
-    if isinstance(path, bytes):
-        path = os.fsdecode(path)
-    if "://" in path:
-        raise ValueError(f"{path}: raytrain stores runs in directories that all nodes "
+    Args:
+        path: The path of a file or a directory.
+
+    Returns:
+        The path as the operating system has it, also a relative one.
+
+    Raises:
+        ValueError: It is a URL of another kind, or of another machine.
+    """
+    text = os.fsdecode(path)
+    if text.startswith("file:"):
+        url = urllib.parse.urlsplit(text)
+        if url.netloc not in ("", "localhost") or not url.path.startswith("/"):
+            raise ValueError(f"{text}: a file of this machine is file:///PATH")
+        return urllib.parse.unquote(url.path, errors="surrogateescape")
+    if "://" in text:
+        raise ValueError(f"{text}: raytrain stores runs in directories that all nodes "
                          "see; mount that storage, and give the path")
-    return path
+    return os.path.expanduser(text)
+
+
+def _path(path: Path | bytes | None) -> str | None:
+    return None if path is None else local_path(path)
 
 
 def _ranks(show: object) -> str | None:

@@ -233,7 +233,7 @@ class GBDTTrainer:
         """
         import copy
 
-        path = os.path.abspath(os.fspath(path))
+        path = os.path.abspath(configs.local_path(path))
         if cls._of_function.can_restore(path):
             return cls._of_function.restore(path, train_loop_per_worker,
                                             run_config=run_config, **changes)
@@ -292,7 +292,7 @@ _KEYS = {"label_column": "label", "weight_column": "weight", "qid_column": "qid"
 
 def _run_cfg(path: Path) -> tuple[Any, ...]:
     """The configuration of a run, and why it is not acted upon, which may be None."""
-    file = os.path.join(os.fspath(path), "run.cfg")
+    file = os.path.join(configs.local_path(path), "run.cfg")
     if not os.path.isfile(file):
         raise FileNotFoundError(f"{path} is not the directory of a run: there is no run.cfg")
     text, status = _records.read(file)

@@ -517,7 +517,7 @@ class Dataset(Transforms, DataIterator):
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError("path is a file, a directory of files, or a pattern such as "
                             f"'train-*.csv', not {path!r}")
-        self.path = _absolute(os.fspath(path))
+        self.path = _absolute(_config.local_path(path))
         self._settings: dict[str, Any] = {"path": self.path, "format": format,
                           "columns": list(columns) if columns is not None else None,
                           "label": label, "shuffle": bool(shuffle),

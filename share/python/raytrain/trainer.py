@@ -103,7 +103,7 @@ class DataParallelTrainer:
     @classmethod
     def can_restore(cls, path: Path, storage_filesystem: object = None) -> bool:
         """Is there a run that fit() has started in this directory?"""
-        return os.path.isfile(os.path.join(os.fspath(path), PAYLOAD))
+        return os.path.isfile(os.path.join(configs.local_path(path), PAYLOAD))
 
     @classmethod
     def restore(cls, path: str, train_loop_per_worker: TrainFunction | None = None,
@@ -120,7 +120,7 @@ class DataParallelTrainer:
         """
         import copy
 
-        path = os.path.abspath(os.fspath(path))
+        path = os.path.abspath(configs.local_path(path))
         if not cls.can_restore(path):
             raise FileNotFoundError(
                 f"{path}: there is no {PAYLOAD}, so fit() has not started this run; "
