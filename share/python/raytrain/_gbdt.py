@@ -235,8 +235,9 @@ class GBDTTrainer:
 
         path = os.path.abspath(configs.local_path(path))
         if cls._of_function.can_restore(path):
-            return cls._of_function.restore(path, train_loop_per_worker,
-                                            run_config=run_config, **changes)
+            restored: Any = cls._of_function.restore(path, train_loop_per_worker,
+                                                     run_config=run_config, **changes)
+            return cast(GBDTTrainer, restored)
         keys, foreign = _run_cfg(path)
         if foreign:
             raise PermissionError(f"{foreign}; to go on from a checkpoint of that run: "

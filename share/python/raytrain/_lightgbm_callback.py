@@ -17,7 +17,7 @@ class RayTrainReportCallback(TreeReports):
     the model.
     """
 
-    __doc__ += TreeReports.__doc__[TreeReports.__doc__.index("\n"):]
+    __doc__ += "\n" + (TreeReports.__doc__ or "").partition("\n")[2]
     CHECKPOINT_NAME = "model.txt"
 
     @classmethod

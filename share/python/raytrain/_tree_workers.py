@@ -51,7 +51,8 @@ class XGBoostCommunicator:
             return self
         xgboost = _frameworks.needed("XGBoost", ("xgboost",),
                                      "Debian: python3-xgboost; pip install xgboost")
-        arguments, wrong = None, None
+        arguments: dict[str, Any] = {}
+        wrong: str | None = None
         if get_context().get_world_rank() == 0:
             try:
                 arguments = self._start(xgboost, size)

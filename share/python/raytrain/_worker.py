@@ -65,7 +65,7 @@ def _come_by() -> Result:
 
 def _prepare(setup: str | None, backend_config: object) -> ContextManager[Any]:
     """What the framework needs before the function; returns what it needs around it."""
-    around = None
+    around: ContextManager[Any] | None = None
     if setup:
         import importlib
 

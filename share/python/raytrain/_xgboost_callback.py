@@ -18,7 +18,7 @@ class RayTrainReportCallback(TreeReports, _xgboost.callback.TrainingCallback):
     the model.
     """
 
-    __doc__ += TreeReports.__doc__[TreeReports.__doc__.index("\n"):]
+    __doc__ += "\n" + (TreeReports.__doc__ or "").partition("\n")[2]
     CHECKPOINT_NAME = "model.ubj"
 
     _reported = -1  # rounds of the last checkpoint
