@@ -12,6 +12,7 @@ from . import _preemption, _records, errors
 
 if TYPE_CHECKING:
     from .errors import WorkerError
+    from .result import Result
 
 MAGIC = b"raytrain exception 1\n"
 BYTES_MAX = 16 << 20
@@ -93,7 +94,7 @@ def of_attempt(first: WorkerError, run_dir: str,
 
 # ---- Preemption ----
 
-def _notice_of(run_dir: str, attempt: dict) -> dict | None:
+def _notice_of(run_dir: str, attempt: dict[str, Any]) -> dict[str, Any] | None:
     """What raytrain-run has written before it asked the workers to stop, with the deadline
     that Slurm has named later; or all ranks of a node whose workers received SIGTERM."""
     notice, end = (_records.of_attempt(run_dir, attempt["attempt"], name)
@@ -111,9 +112,11 @@ def _notice_of(run_dir: str, attempt: dict) -> dict | None:
     return {"deadline_ms": None, "nodes": nodes}
 
 
-def preemption(result: object) -> errors.PreemptionError | None:
+def preemption(result: Result | None) -> errors.PreemptionError | None:
     """Why a run has stopped, if it was preempted; for a stop that a user asked for: None."""
-    attempt = _records.last_attempt(result.path) if result else {}
+    if result is None or result.path is None:
+        return None
+    attempt = _records.last_attempt(result.path)
     notice = _notice_of(result.path, attempt) if "attempt" in attempt else None
     if notice is None:
         return None

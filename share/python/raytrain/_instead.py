@@ -18,8 +18,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "DatasetCheckpointConfig": "the position in a dataset is part of each checkpoint",
         "LoggingConfig": "what workers print is in logs/ of the run's directory, and "
                          "raytrain-run --show prints it; see raytrain-run(1)",
-        "PreemptionError": "a run that Slurm stops raises raytrain.TrainingStopped, and "
-                           "goes on from its checkpoint",
         "ReportedCheckpoint": "result.best_checkpoints has the checkpoints with their "
                               "metrics",
         "ReportedCheckpointStatus": "result.best_checkpoints has the checkpoints with "
