@@ -652,6 +652,7 @@ assert Result.from_path("~/runs/first").path == here + "/runs/first"
 assert DataParallelTrainer.can_restore("file://" + urllib.parse.quote(here) + "/runs/first")
 again = DataParallelTrainer.restore("~/runs/first", print, {})
 assert again.run_config.storage_path == here + "/runs"
+open("rows.csv", "w").write("a\n1\n")
 assert raytrain.data.read_csv("~/rows.csv").path == here + "/rows.csv"
 with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")

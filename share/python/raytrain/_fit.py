@@ -130,7 +130,7 @@ class Fit:
             keys["resume_from_checkpoint"] = start
         return keys
 
-    def _kept(self) -> dict:
+    def _kept(self) -> dict[str, Any]:
         """The datasets; those of arrays in memory as files that stay with the run. What
         functions of the script make of rows is made anew by each fit()."""
         kept = {}
@@ -143,7 +143,7 @@ class Fit:
             kept[name] = dataset
         return kept
 
-    def _dataset_entries(self, name: str, dataset: object) -> dict:
+    def _dataset_entries(self, name: str, dataset: object) -> dict[str, Any]:
         """The datasets of raytrain.cfg that one of the trainer needs."""
         if not hasattr(dataset, "_keys") or _made_rows.is_plain(dataset):
             return {name: dataset_keys(name, dataset)}
@@ -294,7 +294,7 @@ def start_of(path: str, settings: dict[str, Any]) -> str | None:
     return None
 
 
-def _split_keys(keys: dict, datasets: dict) -> dict:
+def _split_keys(keys: dict[str, Any], datasets: dict[str, Any]) -> dict[str, Any]:
     """datasets_to_split, with what is made for those that it names. The rows from which
     others are made are always divided."""
     split = keys.get("datasets_to_split", "all")
@@ -306,7 +306,7 @@ def _split_keys(keys: dict, datasets: dict) -> dict:
         *split, *made, *sorted(n for n in hidden if n.endswith(_made_rows.SOURCE))]}
 
 
-def dataset_keys(name: str, dataset: object) -> dict:
+def dataset_keys(name: str, dataset: object) -> dict[str, Any]:
     if isinstance(dataset, (str, os.PathLike)):
         return {"path": configs._path(dataset)}
     if getattr(dataset, "_state", None) or not _made_rows.is_plain(dataset):

@@ -149,7 +149,7 @@ def _publish(making: str, folder: str) -> bool:
 class Folder:
     """Files that are removed with this object."""
 
-    def __init__(self, batches: Iterator[Batch], who: str):
+    def __init__(self, batches: Iterator[Batch], who: str) -> None:
         self.path = tempfile.mkdtemp(prefix="raytrain-")
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
         for number, batch in enumerate(batches):

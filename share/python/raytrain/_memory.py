@@ -32,7 +32,7 @@ def file_of(arrays: dict[str, Any]) -> Any:
     return file
 
 
-def write(path: str, batch: dict) -> None:
+def write(path: str, batch: dict[str, Any]) -> None:
     """A file of a batch, synced. ValueError for a column that no file can have."""
     for name, array in batch.items():
         if hasattr(array, "indptr"):
@@ -43,7 +43,7 @@ def write(path: str, batch: dict) -> None:
         os.fsync(file.fileno())
 
 
-def _write(path: str, columns: dict) -> None:
+def _write(path: str, columns: dict[str, Any]) -> None:
     """As numpy.savez(), which takes columns called "file" or "like" for its arguments.
     Columns of str are codes of words (numpy_words.h)."""
     import struct

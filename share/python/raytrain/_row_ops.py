@@ -22,11 +22,11 @@ class Function:
     def __init__(
         self,
         fn: Callable[..., Any],
-        args: tuple = (),
+        args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
-        constructor_args: tuple = (),
+        constructor_args: tuple[Any, ...] = (),
         constructor_kwargs: dict[str, Any] | None = None,
-    ):
+    ) -> None:
         if not callable(fn):
             raise TypeError(f"fn is a function or a class, not {type(fn).__name__}")
         if (constructor_args or constructor_kwargs) and not isinstance(fn, type):
@@ -239,7 +239,7 @@ class MapBatches(Op):
     """A function that takes and returns batches."""
 
     def __init__(self, fn: Function, batch_size: int | None, batch_format: str | None,
-                 keeps: bool | None):
+                 keeps: bool | None) -> None:
         check_format(batch_format)
         if batch_size is not None and (isinstance(batch_size, bool)
                                        or not isinstance(batch_size, int)
@@ -267,7 +267,7 @@ class MapBatches(Op):
 class MapRows(Op):
     """A function that takes a row, and returns another."""
 
-    def __init__(self, fn: Function):
+    def __init__(self, fn: Function) -> None:
         self.fn = fn
         self.name = f"map({fn.name})"
 
@@ -280,7 +280,7 @@ class FlatMap(Op):
 
     keeps = False
 
-    def __init__(self, fn: Function):
+    def __init__(self, fn: Function) -> None:
         self.fn = fn
         self.name = f"flat_map({fn.name})"
 
@@ -293,7 +293,7 @@ class FilterRows(Op):
 
     keeps = False
 
-    def __init__(self, fn: Function):
+    def __init__(self, fn: Function) -> None:
         self.fn = fn
         self.name = f"filter({fn.name})"
 
@@ -310,7 +310,7 @@ class FilterExpression(Op):
 
     keeps = False
 
-    def __init__(self, text: str):
+    def __init__(self, text: str) -> None:
         from . import _expression
 
         self.text = text
@@ -332,7 +332,7 @@ def _chosen(batch: Batch, stay: Any) -> Batch:
 class AddColumn(Op):
     """A function that takes a batch, and returns the values of a new column."""
 
-    def __init__(self, column: str, fn: Function, batch_format: str | None):
+    def __init__(self, column: str, fn: Function, batch_format: str | None) -> None:
         self.column = column
         self.fn = fn
         self.batch_format = batch_format
@@ -358,7 +358,7 @@ class Columns(Op):
     """Columns that are kept, left out or renamed."""
 
     def __init__(self, kept: list[str] | None = None, dropped: list[str] | None = None,
-                 names: dict[str, str] | list[str] | None = None):
+                 names: dict[str, str] | list[str] | None = None) -> None:
         self.kept, self.dropped, self.names = kept, dropped, names
         self.name = ("select_columns" if kept is not None else
                      "drop_columns" if dropped is not None else "rename_columns")

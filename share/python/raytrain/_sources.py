@@ -11,7 +11,7 @@ import json
 import os
 from typing import Any, Iterator
 
-from . import _frame, _memory, _row_ops
+from . import _config, _frame, _memory, _row_ops
 from ._row_ops import Batch, Function
 
 _AT_ONCE = 1 << 20  # numbers that are written at a time
@@ -21,7 +21,9 @@ _SEEN_LINES = 1000  # of JSON, from which the columns and their types are taken
 
 def check_path(path: Any) -> None:
     """FileNotFoundError if there is no such file, and none that matches it."""
-    if isinstance(path, (str, os.PathLike)) and not os.path.exists(path) \
+    if isinstance(path, (str, os.PathLike)):
+        path = _config.local_path(path)
+    if isinstance(path, str) and not os.path.exists(path) \
             and not glob.glob(os.fspath(path)):
         what = "no file matches the pattern" if glob.has_magic(os.fspath(path)) else \
             os.strerror(errno.ENOENT)
@@ -44,7 +46,7 @@ def columns_of_items(items: Any) -> Batch:
 class Numbers:
     """A file of the numbers 0 .. n - 1, written a part at a time."""
 
-    def __init__(self, n: int):
+    def __init__(self, n: int) -> None:
         import numpy
 
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
@@ -105,7 +107,7 @@ class ReadGroups(_row_ops.Op):
     keeps = False
     batch_size = 1
 
-    def __init__(self, columns: list[str] | None, total: int):
+    def __init__(self, columns: list[str] | None, total: int) -> None:
         self.columns = columns
         self.total = total
         self.name = "read_parquet"
@@ -172,7 +174,7 @@ class ParseLines(_row_ops.Op):
 
     keeps = False
 
-    def __init__(self, kinds: dict[str, str | None]):
+    def __init__(self, kinds: dict[str, str | None]) -> None:
         self.kinds = kinds
         self.name = "read_json"
 

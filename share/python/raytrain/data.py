@@ -24,6 +24,12 @@ from ._batches import Batches
 from ._transforms import Schema, Transforms, frame_of, schema_of
 from .errors import NoSuchDataset
 
+if TYPE_CHECKING:
+    import pandas
+    import torch
+
+    from ._protocols import Path
+
 # range() is data.range() alone: `from raytrain.data import *` keeps Python's.
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm", "read_numpy",
            "read_parquet", "read_text", "from_items", "from_numpy", "from_pandas",
@@ -139,7 +145,7 @@ def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame]) -> Dataset:
     return from_numpy(columns)
 
 
-def from_items(items: list) -> Dataset:
+def from_items(items: list[Any]) -> Dataset:
     """The rows of a list: dicts, {column: value}, or values, which become the column
     "item". They are kept as those of from_numpy()."""
     return from_numpy(_sources.columns_of_items(items))
@@ -161,7 +167,7 @@ def from_torch(dataset: object) -> Dataset:
     return range(len(dataset))._changed_by(op)
 
 
-def read_parquet(paths: object, *, columns: list | None = None) -> Dataset:
+def read_parquet(paths: object, *, columns: list[Any] | None = None) -> Dataset:
     """The rows of Parquet files: a path, a pattern, a directory, or a list of these. Needs
     pyarrow, here and in the workers, which read each row group once, before the first epoch.
     columns: the names of those to read."""
@@ -169,7 +175,7 @@ def read_parquet(paths: object, *, columns: list | None = None) -> Dataset:
     return from_items(groups)._changed_by(_sources.ReadGroups(columns, total))
 
 
-def read_json(path: str, *, lines: bool = True, dtypes: dict | None = None) -> Dataset:
+def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = None) -> Dataset:
     """The rows of files that have a JSON object in each line, also compressed with gzip. The
     columns and their types are those of the first 1000 rows; dtypes: {column: "int64",
     "float64", "bool" or "str"} adds others. The workers read each line once, before the first
@@ -179,6 +185,15 @@ def read_json(path: str, *, lines: bool = True, dtypes: dict | None = None) -> D
                          "array, from_items(json.load(file))")
     _sources.check_path(path)
     return read_text(path)._changed_by(_sources.ParseLines(_sources.json_kinds(path, dtypes)))
+
+
+def from_memory(rows: Any) -> Any:
+    """A Dataset of a DataFrame or of {column: array}; anything else as it is."""
+    if isinstance(rows, dict):
+        return from_numpy(rows)
+    if hasattr(rows, "columns") and hasattr(rows, "iloc"):
+        return from_pandas(rows)
+    return rows
 
 
 class DataIterator:
@@ -365,12 +380,12 @@ class DataIterator:
             # next one is asked for.
             yield self._mapped(_only(asked))
 
-    def _file_columns(self) -> dict | None:
+    def _file_columns(self) -> dict[str, Any] | None:
         """The columns, if rows are as they are in files."""
         columns = self._open()["columns"]
         return None if self._rest is not None or self._functions else columns
 
-    def _source_batches(self, batch_size: int):
+    def _source_batches(self, batch_size: int) -> Iterator[Any]:
         """A pass over all rows, as they are before functions of the script."""
         handle = self._open()
         begun = self._server.call("dataset_begin", {
@@ -382,13 +397,13 @@ class DataIterator:
                 return
             yield batch if self._rest is None else self._rest(batch)
 
-    def _first(self, rows: int) -> dict:
+    def _first(self, rows: int) -> dict[str, Any]:
         """The first rows of the epoch, as they are before functions of the script."""
         self._open()
         batch = self._asked("dataset_peek", {"batch_size": rows}, False)[0] or {}
         return batch if self._rest is None else self._rest(batch)
 
-    def _asked(self, op: str, args: dict, codes: bool) -> tuple:
+    def _asked(self, op: str, args: dict[str, Any], codes: bool) -> tuple[Any, ...]:
         """(the batch that a request gives, or None; the reply)"""
         slot = self._slots.choose()
         reply, _, fds = self._server.call(op, {"id": self._handle["id"], "slot": slot,
@@ -413,7 +428,7 @@ def _check_size(batch_size: Any) -> None:
         raise ValueError(f"batch_size is an integer of at least 1, not {batch_size!r}")
 
 
-def _only(asked: tuple):
+def _only(asked: tuple[Any, ...]) -> Any:
     return asked[0]
 
 
@@ -526,7 +541,7 @@ class Dataset(Transforms, DataIterator):
                           **options}
         if label is not None and (os.path.exists(label) or _is_pattern(label)):
             self._settings["label"] = _absolute(label)
-        self._file: object = None  # of from_numpy(): exists as long as this refers to it
+        self._file: Any = None  # of from_numpy(): exists as long as this refers to it
         # The rows are those that the last function of this Dataset leaves.
         self._base: Dataset | None = None
         self._order: int | None = None  # the seed of steps after random_shuffle()
@@ -539,21 +554,21 @@ class Dataset(Transforms, DataIterator):
 
     # ---- Rows in this process ----
 
-    def take(self, limit: int = 20) -> list:
+    def take(self, limit: int = 20) -> list[Any]:
         """The first rows, as {column: value}."""
         from itertools import islice
 
         return [{name: _plain(value) for name, value in row.items()}
                 for row in islice(self.iter_rows(), limit)]
 
-    def take_all(self, limit: int | None = None) -> list:
+    def take_all(self, limit: int | None = None) -> list[Any]:
         """All rows. ValueError if they are more than `limit`."""
         rows = self.take(limit + 1 if limit is not None else 1 << 62)
         if limit is not None and len(rows) > limit:
             raise ValueError(f"take_all: there are more than {limit} rows")
         return rows
 
-    def take_batch(self, batch_size: int = 20, *, batch_format: str | None = "default"):
+    def take_batch(self, batch_size: int = 20, *, batch_format: str | None = "default") -> Any:
         """The first rows as a batch, "numpy", "pandas" or "pyarrow". ValueError: there is
         none."""
         for batch in self.iter_batches(batch_size=batch_size):
@@ -565,7 +580,7 @@ class Dataset(Transforms, DataIterator):
         for row in self.take(limit):
             print(row)
 
-    def to_pandas(self, limit: int | None = None):
+    def to_pandas(self, limit: int | None = None) -> Any:
         """All rows as a DataFrame. ValueError if they are more than `limit`."""
         batches, rows = [], 0
         for batch in self.iter_batches(batch_size=4096):
@@ -606,7 +621,7 @@ class Dataset(Transforms, DataIterator):
         """Are these all rows of its files?"""
         return self._base is None and not {"filter", "limit", "rows"} & set(self._keys())
 
-    def _file_columns(self) -> dict | None:
+    def _file_columns(self) -> dict[str, Any] | None:
         return None if self._streams() else super()._file_columns()
 
     def _streams(self) -> bool:
@@ -629,7 +644,7 @@ class Dataset(Transforms, DataIterator):
             return steps[0]["count"]
         return None
 
-    def _blocks(self):
+    def _blocks(self) -> Iterator[Any]:
         """All rows, in batches of any size."""
         if self._follows():
             batches = self._base._blocks()
@@ -641,12 +656,12 @@ class Dataset(Transforms, DataIterator):
         for batch in batches:
             yield from _row_ops.pieces(self._functions, batch)
 
-    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool):
+    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool) -> Any:
         if not self._streams():
             return super()._generate(batch_size, drop_last, codes, unpadded)
         return _row_ops.rebatched(self._blocks(), batch_size, drop_last)
 
-    def _open(self) -> dict:
+    def _open(self) -> dict[str, Any]:
         """Of rows that follow a function, files are made first."""
         if self._base is not None and self._file is None:
             self._file = _made_rows.Folder(self._base._blocks(),
@@ -657,7 +672,7 @@ class Dataset(Transforms, DataIterator):
 
     # ---- How it is made ----
 
-    def _followed(self, functions: list) -> Dataset:
+    def _followed(self, functions: list[Any]) -> Dataset:
         """The Dataset of the rows that this one's functions leave."""
         made = Dataset("rows", format="numpy")
         moved = ("shuffle", "shuffle_window", "last_batch")
@@ -704,8 +719,8 @@ class Dataset(Transforms, DataIterator):
         return ".".join([f"Dataset({of})", *steps])
 
 
-def _dataset(kind: type, path: str, settings: dict, state: bytes | None = None,
-             functions: list = (), file: object = None, base: Dataset | None = None,
+def _dataset(kind: type[Any], path: str, settings: dict[str, Any], state: bytes | None = None,
+             functions: list[Any] = (), file: Any = None, base: Dataset | None = None,
              order: int | None = None, folder: str = "") -> Dataset:
     made = kind(path, **settings)
     made._state, made._functions, made._file = state, list(functions), file
@@ -713,12 +728,12 @@ def _dataset(kind: type, path: str, settings: dict, state: bytes | None = None,
     return made
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:
     """A number as Python has it."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
-def _limited(batches: object, rows: int):
+def _limited(batches: Any, rows: int) -> Iterator[Any]:
     """The first rows of batches."""
     for batch in batches:
         here = _row_ops.rows_of(batch)
@@ -730,12 +745,12 @@ def _limited(batches: object, rows: int):
 
 # ---- In a worker ----
 
-_shards: dict = {}
-_registered: dict = {}  # {name: Dataset} of the trainer in this worker
-_prepared: dict = {}  # {name: (name in the configuration, functions)}
+_shards: dict[tuple[str, bool], DataIterator] = {}
+_registered: dict[str, Any] = {}  # {name: Dataset} of the trainer in this worker
+_prepared: dict[str, Any] = {}  # {name: (name in the configuration, functions)}
 
 
-def register(datasets: dict | None) -> None:
+def register(datasets: dict[str, Any] | None) -> None:
     """In a worker: the datasets of its trainer."""
     _registered.update({name: ds for name, ds in (datasets or {}).items()
                         if isinstance(ds, Dataset)})
@@ -748,7 +763,7 @@ class _Shard(DataIterator):
         super().__init__({"name": name}, equal)
         self._name, self._ds = name, ds
 
-    def _open(self) -> dict:
+    def _open(self) -> dict[str, Any]:
         if self._name not in _prepared:
             _prepared[self._name] = _made_rows.prepared(self._name, self._ds, _files)
         name, self._functions = _prepared[self._name]
