@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _metrics, _session, _shipping
 from ._read_config import score_of
+from ._config import local_path
 from ._records import checkpoint_files, error_of, last_attempt, read_history, value_of
 from .checkpoint import Checkpoint, check_filesystem, local_filesystem
 
@@ -59,7 +60,7 @@ class Result:
         Raises FileNotFoundError if there is no run.
         """
         check_filesystem(storage_filesystem)
-        path = os.path.abspath(os.fspath(path))
+        path = os.path.abspath(local_path(path))
         if not os.path.isfile(os.path.join(path, "run.cfg")):
             raise FileNotFoundError(f"{path} is not the directory of a run: there is no "
                                     "run.cfg")

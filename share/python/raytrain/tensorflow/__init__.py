@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._config import _Config
+from .._instead import refuse
 from ..trainer import DataParallelTrainer
 
 if TYPE_CHECKING:
