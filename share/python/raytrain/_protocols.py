@@ -55,7 +55,6 @@ class Facts(TypedDict, total=False):
     iteration: int
     args: list[str]
     config: dict[str, Any]
-    datasets: list[str]
     has_checkpoint: bool
     datasets: list[str]
     should_stop: bool
