@@ -27,7 +27,7 @@ test_expect_success 'type checkers and Python find the same public names' '
 	    for node in tree.body:
 	        if isinstance(node, ast.Assign) and node.targets[0].id == "_NAMES":
 	            lazy = ast.literal_eval(node.value)
-	        elif isinstance(node, ast.If) and node.test.id == "TYPE_CHECKING":
+	        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
 	            typed = {name.asname: found.module for found in node.body
 	                     if isinstance(found, ast.ImportFrom) and found.level
 	                     for name in found.names if name.asname == name.name}
