@@ -7,14 +7,15 @@ export PYTHONPATH
 
 "$PYTHON" -c "import numpy" 2>/dev/null && test_set_prereq NUMPY
 
-# A raytrain-run that keeps its configuration as asked.cfg, and its other arguments.
+# A raytrain-run that keeps its configuration as asked.cfg, and its other arguments, and leaves a
+# Result where fit() looks for it.
 cat >asks <<EOF
 #!/bin/sh
 echo "\$@" >asked
 while test "\$1" != --config; do shift; done
 cp "\$2" asked.cfg
 mkdir -p runs/one
-echo '{"path": "$PWD/runs/one", "status": "finished"}'
+echo '{"path": "$PWD/runs/one", "status": "finished"}' >"\$RAYTRAIN_FIT_RESULT"
 EOF
 chmod +x asks
 cat >common.py <<\EOT
@@ -98,7 +99,7 @@ for kind, words, settings in (
         (TypeError, "'num_round'", {"num_round": 3}),
         (TypeError, "run no Python", {"obj": print}),
         (TypeError, "resume_from_checkpoint", {"xgb_model": "m"}),
-        (TypeError, "DataParallelTrainer", {"train_loop_per_worker": print}),
+        (TypeError, "a training without one", {"train_loop_per_worker": print}),
         (TypeError, "two names", {"qid_column": "q", "group_column": "q"}),
         (TypeError, "params is a dict", {"params": ["eta"]}),
         (TypeError, "run no Python", {"params": {"objective": print}}),

@@ -123,7 +123,7 @@ test_expect_success 'an exception in a method is a warning, and the others are c
 	        sys.exit("this is not the end") if metrics[0]["loss"] > 10 else {}["missing"]
 	if __name__ == "__main__":
 	    calls = Recorder()
-	    result = trainer(train, [Bad(), calls], {}, name="bad").fit()
+	    result = trainer(train, [Bad(), calls], {}, name="bad", on_existing="fresh").fit()
 	    assert result.status == "finished" and len(calls.calls) == 8
 	    nothing_left()
 	    print("ok")
@@ -239,7 +239,7 @@ test_expect_success 'Ctrl-C stops the run, and the callbacks hear of it' '
 	EOT
 	"$PYTHON" stop.py >out 2>err && grep ok out
 '
-test_expect_success 'fit() of a run that had finished before returns its Result, and calls nothing' '
+test_expect_success 'fit() of a run that had finished calls the function, and the methods, once more' '
 	cat >finished.py <<-\EOT &&
 	from steps import *
 	if __name__ == "__main__":
@@ -247,7 +247,7 @@ test_expect_success 'fit() of a run that had finished before returns its Result,
 	    run = RunConfig(launcher="local", callbacks=[calls])
 	    result = DataParallelTrainer.restore("runs/order", run_config=run).fit()
 	    assert result.status == "finished" and result.metrics["loss"] == 40
-	    assert calls.calls == [], calls.calls
+	    assert [c[0] for c in calls.calls] == ["start", "group", "gone", "finish"], calls.calls
 	    nothing_left()
 	    print("ok")
 	EOT
