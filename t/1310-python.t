@@ -352,7 +352,7 @@ test_expect_success FAULTS 'a script that ends well has done so, however slow it
 	$run --name meanwhile -n 1 -- "$PYTHON" short.py 2>err2 3>slow &&
 	wait $pid && json_is runs/late/logs/attempt-0/attempt.json .outcome finished
 '
-# Waits for a preemption, whose deadline is at most so many seconds away.
+# Waits for a preemption, whose deadline is at most that number of seconds away.
 script preempted.py <<\END_OF_PYTHON
 import os, sys, time
 import raytrain as train

@@ -1,6 +1,6 @@
 /*
- * show.c - train_func(FILE): 1,000 iterations of some computation, each of which prints 100
- * lines and reports; rank 0 writes the seconds that this took into the file.
+ * show.c - train_func(FILE): 1,000 iterations of some computation, each of which prints
+ * 100 lines and reports; rank 0 writes the seconds that this took into the file.
  */
 #include <raytrain.h>
 #include <stdio.h>

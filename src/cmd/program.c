@@ -71,7 +71,7 @@ static int keep_json(const json_t *result, const char *path)
     return rc;
 }
 
-/* For programs that start this one, since there is no run whose records would say it. */
+/* For programs that start this one, since a run that did not start has no records. */
 static void print_refusal(const struct error *err)
 {
     json_t *message = json_text(err->text), *refusal;

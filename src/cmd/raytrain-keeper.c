@@ -4,10 +4,10 @@
  *     raytrain-keeper local BEFORE
  *     raytrain-keeper step MESSAGES OUTPUT srun [ARG...]
  *
- * end the workers if raytrain-run is killed: local ones (launcher/local/keeper.h), or those
- * of the step of an srun that it starts (launcher/slurm/step_keeper.h). The standard input
- * is a socket to raytrain-run. BEFORE is how many keepers raytrain-run has started before;
- * MESSAGES and OUTPUT are descriptors.
+ * end the workers if raytrain-run is killed: local ones (launcher/local/keeper.h), or
+ * those of the step of an srun that it starts (launcher/slurm/step_keeper.h). The
+ * standard input is a socket to raytrain-run. BEFORE is how many keepers raytrain-run
+ * has started before; MESSAGES and OUTPUT are descriptors.
  *
  *     raytrain-keeper show RANKS WORKERS NODE LOG_DIR PROGRAM [ARG...]
  *     raytrain-keeper tee RANK WORKER_PID

@@ -509,8 +509,8 @@ RAYTRAIN_API int raytrain_checkpoint_get_file(raytrain_checkpoint *ck, const cha
                                               const char *path);
 /* training_iteration of the report that published it. */
 RAYTRAIN_API int64_t raytrain_checkpoint_iteration(const raytrain_checkpoint *ck);
-/* A metric of that report: a mean, or rank 0's value if a Python script has reported it.
- * RAYTRAIN_ENOTFOUND if there is none of that name. */
+/* A metric of that report: a mean, or rank 0's value if a Python script has reported
+ * it. RAYTRAIN_ENOTFOUND if there is none of that name. */
 RAYTRAIN_API int raytrain_checkpoint_metric(const raytrain_checkpoint *ck,
                                             const char *name, double *value);
 

@@ -1,7 +1,8 @@
 /*
- * standin_fail.h - make calls of the stand-ins fail from now on, in a process whose other threads
- * read the environment: setenv() may free what getenv() is looking at. Each variable gets its
- * place while there are no such threads, and only its text is changed later.
+ * standin_fail.h - make calls of the stand-ins fail from now on, in a process whose
+ * other threads read the environment: setenv() may free what getenv() is looking at.
+ * Each variable gets its place while there are no such threads, and only its text is
+ * changed later.
  */
 #ifndef RAYTRAIN_TEST_STANDIN_FAIL_H
 #define RAYTRAIN_TEST_STANDIN_FAIL_H
@@ -15,8 +16,8 @@ static const char *const standin_names[] = {"STANDIN_CUDA_FAIL", "STANDIN_NCCL_F
                                             "STANDIN_NCCL_BREAK"};
 static char *standin_texts[sizeof standin_names / sizeof standin_names[0]];
 
-/* First in the training function. What the test has set stays. The environment keeps the memory,
- * also when the function's library has been closed. */
+/* First in the training function. What the test has set stays. The environment keeps
+ * the memory, also when the function's library has been closed. */
 static inline void standin_fail_prepare(void)
 {
     for (size_t i = 0; i < sizeof standin_names / sizeof standin_names[0]; i++) {

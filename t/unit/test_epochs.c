@@ -603,7 +603,8 @@ static void filter_and_limit_select_rows(void **state)
     check_selected(&cfg, rows, ROWS);
 }
 
-/* A step without a seed keeps the order, and each takes what the one before it has left. */
+/* A step without a seed keeps the order, and each takes what the one before it has
+ * left. */
 static void rows_are_chosen_by_their_numbers(void **state)
 {
     struct dataset_config cfg = config(0, LAST_BATCH_KEEP);

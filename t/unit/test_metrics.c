@@ -403,7 +403,8 @@ static void a_table_takes_lines_as_they_are(void **state)
     metrics_table_clear(&t);
 }
 
-/* A run that a client of an older version began, and one of this version goes on with. */
+/* A run that a client of an older version began, and one of this version goes on with.
+ */
 static void values_of_rank_0_and_means_are_not_mixed_up(void **state)
 {
     json_t *none = json_array(), *res = result("finished"), *line;

@@ -43,8 +43,8 @@ def should_stop() -> bool:
 
 
 def set_total(iterations: int) -> None:
-    """The script is going to make so many iterations, over all attempts: for the display of
-    progress. It ends nothing. Not collective; that of rank 0 counts. 0: not known."""
+    """The number of iterations that the script is going to make, over all attempts: for
+    the display of progress. It ends nothing. Not collective; that of rank 0 counts. 0: not known."""
     session().call("total", {"iterations": int(iterations)})
 
 

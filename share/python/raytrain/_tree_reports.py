@@ -38,7 +38,7 @@ class TreeReports:
         self._postprocess = results_postprocessing_fn
 
     def _is_due(self, rounds: int) -> bool:
-        """After so many rounds."""
+        """Whether a checkpoint is due after that number of rounds."""
         return self._frequency > 0 and rounds % self._frequency == 0
 
     def _chosen(self, found: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 /*
- * chart.h - axes with their labels around an SVG, the lines in it, and the numbers behind
- * them, which page.js reads.
+ * chart.h - axes with their labels around an SVG, the lines in it, and the numbers
+ * behind them, which page.js reads.
  */
 #ifndef RAYTRAIN_PAGE_CHART_H
 #define RAYTRAIN_PAGE_CHART_H

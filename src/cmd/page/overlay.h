@@ -9,7 +9,7 @@
 
 #include "page/series.h"
 
-/* Lines that can be told apart: 8 colours, each solid, dashed and dotted. */
+/* Lines that differ at a glance: 8 colours, each solid, dashed and dotted. */
 #define OVERLAY_RUNS 24
 
 struct overlay_line {

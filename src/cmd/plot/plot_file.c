@@ -22,8 +22,8 @@
 #define LEGEND_COLUMNS 40
 #define MARKED_MAX     60 /* points that have a mark each */
 
-/* Of lines; further runs have them again, dashed. They can be told apart on white by
- * people who do not see all colours, too. */
+/* Of lines; further runs have them again, dashed. They differ on white also for people
+ * who do not see all colours. */
 static const char *const colours[] = {"#0067a3", "#c24a00", "#00805c", "#b0468a",
                                       "#8a6a00", "#6a54d1", "#12161b", "#7d8896"};
 #define COLOURS (sizeof colours / sizeof *colours)
@@ -171,8 +171,8 @@ static int legend_height(const struct plot_data *data)
     return data->n_runs > 1 ? (int)((data->n_runs + 1) / 2) * LEGEND_LINE + 12 : 0;
 }
 
-/* Lines and texts at places of the picture: a key of gnuplot has one column as soon as a
- * name is long. */
+/* Lines and texts at places of the picture: a key of gnuplot has one column as soon as
+ * a name is long. */
 static void legend_write(FILE *script, const struct plot_data *data, double height)
 {
     for (size_t r = 0; r < data->n_runs; r++) {

@@ -1,5 +1,5 @@
-/* rows_config.h - which rows of a dataset are used, by their numbers: steps, one after the
- * other, each of which keeps some of the rows that the one before it has left. */
+/* rows_config.h - which rows of a dataset are used, by their numbers: steps, one after
+ * the other, each of which keeps some of the rows that the one before it has left. */
 #ifndef RAYTRAIN_CONFIG_ROWS_CONFIG_H
 #define RAYTRAIN_CONFIG_ROWS_CONFIG_H
 

@@ -1,7 +1,8 @@
 /*
- * output_wire.h - what workers print, on its way to raytrain-run, which shows it: lines of
- * text in a pipe that several ranks have in common. Slurm passes on a line of at most a
- * kilobyte in one piece, and a write of up to PIPE_BUF bytes to a pipe is in one piece.
+ * output_wire.h - what workers print, on its way to raytrain-run, which shows it: lines
+ * of text in a pipe that several ranks have in common. Slurm passes on a line of at
+ * most a kilobyte in one piece, and a write of up to PIPE_BUF bytes to a pipe is in one
+ * piece.
  */
 #ifndef RAYTRAIN_PROTOCOL_OUTPUT_WIRE_H
 #define RAYTRAIN_PROTOCOL_OUTPUT_WIRE_H

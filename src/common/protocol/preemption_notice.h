@@ -1,8 +1,8 @@
 /*
- * preemption_notice.h - the notice that the nodes of an attempt are about to be taken away, from
- * the launcher to rank 0, which gives it to the other ranks. Both files of it are in the
- * log directory; the second one is written when the batch system has said how long the
- * processes may live, and replaced if that changes.
+ * preemption_notice.h - the notice that the nodes of an attempt are about to be taken
+ * away, from the launcher to rank 0, which gives it to the other ranks. Both files of
+ * it are in the log directory; the second one is written when the batch system has said
+ * how long the processes may live, and replaced if that changes.
  *
  *   preemption       {"deadline_ms": 1700000000000, "nodes": [["n1", 0, 4], ...]}: a node's
  *                    name, its first rank and their number

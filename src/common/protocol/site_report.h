@@ -22,7 +22,7 @@
 
 #define SITE_REPORT "check.json"
 
-/* Each node resolves the names of so many nodes. */
+/* The most names of nodes that each node resolves. */
 #define SITE_NAMES_MAX 64
 
 /* The argument of raytrain-worker that chooses this in place of a training function. */

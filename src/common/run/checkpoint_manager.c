@@ -456,8 +456,9 @@ static void temporaries_delete(const char *run_dir,
         closedir(d);
 }
 
-/* A checkpoint's files as a directory, which the Python module made (_extracted.py): its
- * record is ".checkpoint_000012.extracted". The iteration; -1: it is another name. */
+/* A checkpoint's files as a directory, which the Python module made (_extracted.py):
+ * its record is ".checkpoint_000012.extracted". The iteration; -1: it is another name.
+ */
 static int64_t extracted_iteration(const char *name)
 {
     return *name == '.' ? checkpoint_name_iteration(name + 1, ".extracted") : -1;

@@ -12,8 +12,8 @@
 #include "util/quote.h"
 #include "util/run_record.h"
 
-/* In a user namespace with few users, as in a container without root, all others have the
- * number of nobody: who owns the directories above is not known. */
+/* In a user namespace with few users, as in a container without root, all others have
+ * the overflow id: who owns the directories above is not known. */
 static bool owners_hidden(const struct stat *st)
 {
     FILE *map = fopen("/proc/self/uid_map", "re");

@@ -1,7 +1,7 @@
 /*
- * storage_owner.h - may another user rename or replace what this user keeps in a directory?
- * Its owner may, those who may write to it without a sticky bit, and, in the same way, the
- * users of the directories above it.
+ * storage_owner.h - may another user rename or replace what this user keeps in a
+ * directory? Its owner may, those who may write to it without a sticky bit, and, in the
+ * same way, the users of the directories above it.
  */
 #ifndef RAYTRAIN_SITE_STORAGE_OWNER_H
 #define RAYTRAIN_SITE_STORAGE_OWNER_H

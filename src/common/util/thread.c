@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
-/* A fault in a thread that blocks its signal kills the process at once, so that no handler
- * can say where. */
+/* A fault in a thread that blocks its signal kills the process at once, so that no
+ * handler can say where. */
 void thread_signals_block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};

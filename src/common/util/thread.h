@@ -7,8 +7,8 @@
 
 #include "util/error.h"
 
-/* Block all signals but those of the thread's own faults, for a thread that is created next:
- * it inherits the mask. The caller restores `before` with pthread_sigmask(). */
+/* Block all signals but those of the thread's own faults, for a thread that is created
+ * next: it inherits the mask. The caller restores `before` with pthread_sigmask(). */
 void thread_signals_block(sigset_t *before);
 
 /* Start a thread with these signals blocked: they are for the main thread.

@@ -60,8 +60,8 @@ struct callback_ops {
     /* The training function has said how many iterations it is going to make; 0: it
      * does not know any more. */
     void (*on_total)(struct callback *cb, int64_t iterations);
-    /* Output of a worker was printed. The line that it is replacing again and again, such
-     * as a progress bar; NULL: none. */
+    /* Output of a worker was printed. The line that it is replacing again and again,
+     * such as a progress bar; NULL: none. */
     void (*on_live)(struct callback *cb, const char *line);
     /* A message for the user, without a newline at its end. */
     void (*on_note)(struct callback *cb, const char *text);

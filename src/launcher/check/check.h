@@ -1,10 +1,11 @@
 /*
  * check.h - raytrain-run --check: what is wrong with this installation and this site.
  *
- * A check is one file of this room, for one topic. Checks run in the order of the table in
- * check.c, and share a context: the workers are started once (worker_check.c), and later
- * checks judge what they have reported (protocol/site_report.h). A check never fails: what
- * it cannot find out, or try, is a finding, too. None waits for anything without a limit.
+ * A check is one file of this room, for one topic. Checks run in the order of the table
+ * in check.c, and share a context: the workers are started once (worker_check.c), and
+ * later checks judge what they have reported (protocol/site_report.h). A check never
+ * fails: what it cannot find out, or try, is a finding, too. None waits for anything
+ * without a limit.
  */
 #ifndef RAYTRAIN_CHECK_CHECK_H
 #define RAYTRAIN_CHECK_CHECK_H
@@ -34,8 +35,8 @@ struct check_context {
 
 struct check_ops {
     const char *topic;
-    /* Why it cannot be tried, and in *how what to do so that it can. NULL is returned if
-     * it can; a slot that is NULL: always. */
+    /* Why it cannot be tried, and in *how what to do so that it can. NULL is returned
+     * if it can; a slot that is NULL: always. */
     const char *(*left_out)(const struct check_context *context, const char **how);
     /* Add findings of this topic. */
     void (*run)(struct check_context *context, struct findings *findings);

@@ -15,9 +15,9 @@ struct node_rule_row {
     const char *remedy; /* if the verdict is not ok */
 };
 
-/* Add the findings of one rule: one for each different outcome, with the nodes that have
- * it if not all have the same. If the rule leaves text empty, nothing is known of the node:
- * that is skipped. */
+/* Add the findings of one rule: one for each different outcome, with the nodes that
+ * have it if not all have the same. If the rule leaves text empty, nothing is known of
+ * the node: that is skipped. */
 void node_judge(const json_t *nodes, const char *topic, const struct node_rule_row *row,
                 struct findings *findings);
 

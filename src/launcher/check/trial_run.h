@@ -17,7 +17,8 @@ struct trial_run {
 };
 
 /* How many workers: one on each node, but two at least, unless the user has asked for
- * more; sets context->n_nodes. RAYTRAIN_EFIT / RAYTRAIN_ENOTSUP as launcher.h's resources. */
+ * more; sets context->n_nodes. RAYTRAIN_EFIT / RAYTRAIN_ENOTSUP as launcher.h's
+ * resources. */
 int trial_run_workers(struct check_context *context, int *workers, struct error *err);
 
 /* The directory storage exists. -1: the run could not begin. Removes what earlier checks

@@ -41,9 +41,9 @@ void findings_skip(struct findings *f, const char *topic, const char *const *nam
 /* The worst verdict of all; what was skipped does not count. */
 enum verdict findings_worst(const struct findings *f);
 
-/* A topic a paragraph, a finding a line, its remedy on the next one; what was skipped for
- * the same reason is one line. quiet: only warnings and what is wrong. -1 if out cannot
- * be written. */
+/* A topic a paragraph, a finding a line, its remedy on the next one; what was skipped
+ * for the same reason is one line. quiet: only warnings and what is wrong. -1 if out
+ * cannot be written. */
 int findings_print(const struct findings *f, bool quiet, FILE *out);
 /* A list of {"topic", "name", "verdict", "detail", "remedy": text or null}. New; NULL
  * without memory. */

@@ -28,8 +28,8 @@ struct launch_spec {
     const char *job_name;  /* a label for squeue: the run's name */
     const char *srun_args; /* NULL: none */
     const struct scaling_config *scaling;
-    /* Whose output is shown (show/tee.h); NULL: no rank's. Then the descriptors are where
-     * they write, -1 for --dry-run, and its other end. */
+    /* Whose output is shown (show/tee.h); NULL: no rank's. Then the descriptors are
+     * where they write, -1 for --dry-run, and its other end. */
     const char *show;
     int channel, reader;
     bool gpus_in_common; /* a worker sees the GPUs of all workers on its node */

@@ -310,8 +310,8 @@ static int log_open(const char *dir, const char *stem, const char *ending,
     return fd < 0 ? fs_error(err, "open", path) : fd;
 }
 
-/* The log files of a rank: its own, or, with many workers, the node's. One whose output is
- * shown opens that of standard output itself. */
+/* The log files of a rank: its own, or, with many workers, the node's. One whose output
+ * is shown opens that of standard output itself. */
 static int out_open(const struct group *g, bool shown, const char *stem,
                     struct error *err)
 {

@@ -62,7 +62,8 @@ static void oldest_emit(struct equal_lines *e)
     e->n--;
 }
 
-/* The same line, if another rank waits with it; not before what this rank printed last. */
+/* The same line, if another rank waits with it; not before what this rank printed last.
+ */
 static struct waiting *line_find(struct equal_lines *e, int rank, bool is_error,
                                  const char *text, size_t n)
 {

@@ -1,6 +1,7 @@
 /*
- * equal_lines.h - lines of several ranks: one that several of them print at about the same
- * time is passed on once, with all of them. The lines of each rank stay in their order.
+ * equal_lines.h - lines of several ranks: one that several of them print at about the
+ * same time is passed on once, with all of them. The lines of each rank stay in their
+ * order.
  */
 #ifndef RAYTRAIN_SHOW_EQUAL_LINES_H
 #define RAYTRAIN_SHOW_EQUAL_LINES_H

@@ -135,8 +135,8 @@ bool screen_has_lost(const struct screen *s)
 
 /* ---- To the outlets ---- */
 
-/* A message of this process begins a line of its own, also if the text does not end one;
- * the text that follows goes on where it was. */
+/* A message of this process begins a line of its own, also if the text does not end
+ * one; the text that follows goes on where it was. */
 static void piece_print(struct place *p, const char *text, size_t n)
 {
     bool marks = p->shared && !p->block;

@@ -1,7 +1,7 @@
 /*
- * screen.h - the two places where output of workers is shown, standard output and standard
- * error of this process, which may be the same terminal or file. Text is kept until they
- * take it, up to a bound.
+ * screen.h - the two places where output of workers is shown, standard output and
+ * standard error of this process, which may be the same terminal or file. Text is kept
+ * until they take it, up to a bound.
  */
 #ifndef RAYTRAIN_SHOW_SCREEN_H
 #define RAYTRAIN_SHOW_SCREEN_H
@@ -12,8 +12,8 @@
 
 struct screen;
 
-/* one: standard output is for other things. block: a progress block is on standard error.
- * log_dir is borrowed, for the message about lost lines. NULL without memory. */
+/* one: standard output is for other things. block: a progress block is on standard
+ * error. log_dir is borrowed, for the message about lost lines. NULL without memory. */
 struct screen *screen_create(bool one, bool block, const char *log_dir);
 /* Is the block where this stream goes? Then only whole lines may be printed. */
 bool screen_has_block(const struct screen *s, bool is_error);

@@ -2,11 +2,11 @@
  * shown.h - what workers print, on the terminal of raytrain-run: standard output to its
  * standard output, standard error to its standard error.
  *
- * The output of one rank appears as it is, byte by byte, unless a progress block is on the
- * same terminal: then in whole lines above it, and what a rank replaces by carriage
+ * The output of one rank appears as it is, byte by byte, unless a progress block is on
+ * the same terminal: then in whole lines above it, and what a rank replaces by carriage
  * returns (a progress bar) is passed to `live`. The output of several ranks appears in
- * lines with "NODE:RANK: " before each, and a line that several ranks print at about the
- * same time once.
+ * lines with "NODE:RANK: " before each, and a line that several ranks print at about
+ * the same time once.
  *
  * Nothing waits for the terminal: a bounded amount is kept, and how many lines are lost
  * then is said. The logs have all of it.
@@ -43,8 +43,8 @@ int shown_fd(const struct shown *s);
 bool shown_ended(const struct shown *s);
 /* Was all of it shown? Not if lines were lost. */
 bool shown_whole(const struct shown *s);
-/* The workers have ended: what is left is printed, also what is not a whole line. NULL is
- * fine. */
+/* The workers have ended: what is left is printed, also what is not a whole line. NULL
+ * is fine. */
 void shown_finish(struct shown *s);
 /* Has the terminal all of it? NULL is fine. */
 bool shown_is_read(const struct shown *s);

@@ -1,4 +1,5 @@
-/* tee.c - see tee.h: the command of a worker that is shown, and the process before it. */
+/* tee.c - see tee.h: the command of a worker that is shown, and the process before it.
+ */
 #include "config.h"
 
 #include "show/tee.h"
@@ -71,8 +72,8 @@ static int out_log_open(char *const *argv, int rank, struct error *err)
     return fd < 0 ? fs_error(err, "open", path) : fd;
 }
 
-/* Without the worker's variables, by which its processes are known, but with the mark by
- * which what is left of a group is found. */
+/* Without the worker's variables, by which its processes are known, but with the mark
+ * by which what is left of a group is found. */
 static char **tee_environment(void)
 {
     static const char *const kept[] = {"RAYTRAIN_GROUP=", "PATH=", "LD_LIBRARY_PATH="};

@@ -5,15 +5,15 @@
  *     raytrain-keeper show RANKS WORKERS NODE LOG_DIR PROGRAM [ARG...]
  *
  * is started in place of the worker. Its standard error is the worker's log, and its
- * standard output is the channel, a way to raytrain-run. It becomes the worker. If its rank
- * is shown, it starts a process before that
+ * standard output is the channel, a way to raytrain-run. It becomes the worker. If its
+ * rank is shown, it starts a process before that
  *
  *     raytrain-keeper tee RANK WORKER_PID
  *
  * which reads what the worker prints from two pipes. The worker never waits for the
  * channel: what that does not take is dropped, and counted. The process ends once the
- * worker has ended and all is read; other processes that have the pipes open do not keep
- * it.
+ * worker has ended and all is read; other processes that have the pipes open do not
+ * keep it.
  */
 #ifndef RAYTRAIN_SHOW_TEE_H
 #define RAYTRAIN_SHOW_TEE_H

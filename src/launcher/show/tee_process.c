@@ -26,7 +26,7 @@
 
 #define KEPT_BYTES (1 << 20) /* that the channel has not taken */
 #define READ_BYTES 65536
-#define GATHER_MS  3 /* a pipe with little in it is left alone so long */
+#define GATHER_MS  3 /* a pipe with little in it is not read again before */
 #define LITTLE     8192
 #define LOOK_MS    100 /* whether the worker has ended, on kernels without pidfds */
 #define END_S      1.0 /* for the channel, once the worker has ended */

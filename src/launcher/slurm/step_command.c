@@ -375,8 +375,8 @@ static int append_log(const char *option, const char *name,
         argv, err);
 }
 
-/* If output is shown, that of srun is the way to this process, and each worker opens its
- * log itself. */
+/* If output is shown, that of srun is the way to this process, and each worker opens
+ * its log itself. */
 static int append_files(const struct launch_spec *spec, char ***argv, struct error *err)
 {
     bool each = spec->plan->workers <= RUN_DIR_RANK_LOGS_MAX;

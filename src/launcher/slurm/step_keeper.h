@@ -2,10 +2,11 @@
  * step_keeper.h - a process between raytrain-run and the srun of a step.
  *
  * srun dies with it, and a helper process of srun then kills the tasks. It ends as srun
- * does: with the same exit status, or by the same signal. When raytrain-run dies it kills
- * srun, once the workers have finished if it has an order (launch/finish.h); meanwhile it
- * reads what srun writes, since srun kills its step when nothing can read its messages. It ignores
- * the signals that ask a process to end: srun gets those of raytrain-run by messages.
+ * does: with the same exit status, or by the same signal. When raytrain-run dies it
+ * kills srun, once the workers have finished if it has an order (launch/finish.h);
+ * meanwhile it reads what srun writes, since srun kills its step when nothing can read
+ * its messages. It ignores the signals that ask a process to end: srun gets those of
+ * raytrain-run by messages.
  */
 #ifndef RAYTRAIN_SLURM_STEP_KEEPER_H
 #define RAYTRAIN_SLURM_STEP_KEEPER_H
@@ -42,9 +43,10 @@ void step_keeper_clear(struct step_keeper *k);
 
 /* ---- In the keeper ---- */
 
-/* The standard streams are those of srun, but for the input, which is its socket. Messages
- * to it are orders, and ints, which are signals for srun. `messages` is the other end of
- * its standard error, `output` that of its standard output, or -1. Returns only if srun cannot be started. */
+/* The standard streams are those of srun, but for the input, which is its socket.
+ * Messages to it are orders, and ints, which are signals for srun. `messages` is the
+ * other end of its standard error, `output` that of its standard output, or -1. Returns
+ * only if srun cannot be started. */
 int step_keeper_run(int messages, int output, char *const *srun, struct error *err);
 
 #endif

@@ -281,8 +281,8 @@ static int group_advance(struct attempt *a, struct error *err)
     return 0;
 }
 
-/* All that workers have printed is where it is shown. A terminal that is not read, and a
- * process that keeps the output of a worker open, are not waited for without end. */
+/* All that workers have printed is where it is shown. A terminal that is not read, and
+ * a process that keeps the output of a worker open, are not waited for without end. */
 static bool output_is_known(struct attempt *a)
 {
     double waited;

@@ -22,8 +22,8 @@ struct trainer {
  * Run it: plan, enter the run directory, remove an earlier result.h5, write run.cfg,
  * make the attempts, write result.h5. *result is new, outcome says how the run ended; a
  * failed training is a Result, not an error. A run that has finished already with the
- * same configuration is not run again, unless trainer->calls_again: its Result is returned,
- * and *again is true.
+ * same configuration is not run again, unless trainer->calls_again: its Result is
+ * returned, and *again is true.
  */
 int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
                 json_t **result, bool *again, struct error *err);

@@ -1,10 +1,11 @@
 /*
- * jax_backend.c - JAX: the variables by which jax.distributed.initialize() works without
- * arguments (JAX 0.4 to 0.11). JAX takes the coordinator's address from a variable of its
- * own, but the number of processes and its own number only from a cluster that it
- * detects. The first that it looks for is Open MPI, so that the child finds the variables
- * of that one, whatever Slurm has set. Rank 0's child is the coordinator, on the port that
- * is held for it, and listens at the address of the rendezvous alone.
+ * jax_backend.c - JAX: the variables by which jax.distributed.initialize() works
+ * without arguments (JAX 0.4 to 0.11). JAX takes the coordinator's address from a
+ * variable of its own, but the number of processes and its own number only from a
+ * cluster that it detects. The first that it looks for is Open MPI, so that the child
+ * finds the variables of that one, whatever Slurm has set. Rank 0's child is the
+ * coordinator, on the port that is held for it, and listens at the address of the
+ * rendezvous alone.
  */
 #include "config.h"
 
@@ -16,8 +17,8 @@
 #include "config/train_config.h"
 #include "util/argv.h"
 
-/* Where JAX expects mpiexec of Open MPI; it looks for the variable, and nothing connects
- * there. */
+/* Where JAX expects mpiexec of Open MPI; it looks for the variable, and nothing
+ * connects there. */
 static int daemon_variable(const struct seat *first, char ***v, struct error *err)
 {
     const char *form = strchr(first->address, ':') ? "tcp6://[%s]:%d" : "tcp://%s:%d";
@@ -38,8 +39,8 @@ static int place_variables(const struct seat *mine, int size, int rank, char ***
     return argv_appendf(v, err, "JAX_PROCESS_ID=%d", rank);
 }
 
-/* A child sees the GPUs of its rank alone, as numbers 0, 1 and so on. By default JAX would
- * take the one with the number of the local rank. */
+/* A child sees the GPUs of its rank alone, as numbers 0, 1 and so on. By default JAX
+ * would take the one with the number of the local rank. */
 static int devices_variable(int gpus, char ***v, struct error *err)
 {
     char *list = NULL;

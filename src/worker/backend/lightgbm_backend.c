@@ -1,7 +1,7 @@
 /*
  * lightgbm_backend.c - LightGBM's Python module: what get_network_params() of
- * raytrain.lightgbm makes its parameters machines and local_listen_port of. LightGBM has
- * no variables of its own for them.
+ * raytrain.lightgbm makes its parameters machines and local_listen_port of. LightGBM
+ * has no variables of its own for them.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 /*
  * xgboost_backend.c - XGBoost's Python module: the variables of rabit, without a port.
- * The tracker, through which the processes find each other, is that of the module, whose
- * protocol depends on its version: raytrain.xgboost starts it in rank 0's child.
+ * The tracker, through which the processes find each other, is that of the module,
+ * whose protocol depends on its version: raytrain.xgboost starts it in rank 0's child.
  */
 #include "config.h"
 

@@ -238,7 +238,8 @@ int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env
     struct comm *node = env->node;
     raytrain_dataset *ds = dataset_create(cfg, env, err);
     struct table table = {0};
-    int rc = dataset_table_find(cfg, env, ds ? 0 : -1, &table, ds ? &ds->left_out : NULL, err);
+    int rc = dataset_table_find(cfg, env, ds ? 0 : -1, &table,
+                                ds ? &ds->left_out : NULL, err);
 
     if (rc == 0) {
         ds->table = table;

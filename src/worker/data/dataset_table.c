@@ -12,8 +12,8 @@
 /* Bytes of all columns of a block of rows. */
 #define BLOCK_BYTES (UINT64_C(256) * 1024)
 
-/* Rows of a block: about BLOCK_BYTES, and whole bands of a file that has some. A function
- * of the table alone: it is part of what a position means. */
+/* Rows of a block: about BLOCK_BYTES, and whole bands of a file that has some. A
+ * function of the table alone: it is part of what a position means. */
 static uint64_t block_rows(const struct table *t)
 {
     uint64_t bytes = 0, band = 1, rows;
@@ -137,8 +137,8 @@ static int others_find(const struct dataset_config *cfg, struct left_out *left_o
     return rc;
 }
 
-static void left_out_say(const struct dataset_config *cfg, const struct dataset_env *env,
-                         const struct left_out *left_out)
+static void left_out_say(const struct dataset_config *cfg,
+                         const struct dataset_env *env, const struct left_out *left_out)
 {
     char list[ERROR_TEXT_MAX / 4], text[ERROR_TEXT_MAX / 2];
 

@@ -8,9 +8,9 @@
 #include "data/dataset.h"
 #include "data/table.h"
 
-/* The rows of the files that the configuration asks for, and of these the selected ones.
- * COLLECTIVE over env->all with the outcome so far, rc; every rank of the node takes part
- * in table_share(), also if it has failed. */
+/* The rows of the files that the configuration asks for, and of these the selected
+ * ones. COLLECTIVE over env->all with the outcome so far, rc; every rank of the node
+ * takes part in table_share(), also if it has failed. */
 int dataset_table_find(const struct dataset_config *cfg, const struct dataset_env *env,
                        int rc, struct table *table, struct left_out *left_out,
                        struct error *err);

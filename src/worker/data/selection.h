@@ -1,7 +1,8 @@
 /*
  * selection.h - the rows of a table that a dataset asks for: those whose value of a
- * column is in a range, of these the first ones, and of these the ones that the steps of
- * `rows` keep. From then on, they are the rows of the table, which are numbered from 0.
+ * column is in a range, of these the first ones, and of these the ones that the steps
+ * of `rows` keep. From then on, they are the rows of the table, which are numbered from
+ * 0.
  */
 #ifndef RAYTRAIN_DATA_SELECTION_H
 #define RAYTRAIN_DATA_SELECTION_H
@@ -16,7 +17,8 @@ bool selection_has_column(const struct dataset_config *cfg);
  * rank of each node does it, before table_share(). A NaN passes no filter. The column
  * of the filter is left in the table only if it was asked for. A filter reads its whole
  * column, and takes 8 bytes for each row that passes it, once on each node.
- * RAYTRAIN_EINVAL if no row passes, RAYTRAIN_ETYPE if the column is not a number per row.
+ * RAYTRAIN_EINVAL if no row passes, RAYTRAIN_ETYPE if the column is not a number per
+ * row.
  */
 int selection_apply(const struct dataset_config *cfg, struct table *t,
                     struct error *err);

@@ -1,8 +1,9 @@
 /*
  * preemption.c - see preemption.h.
  *
- * Each call is one small allreduce. Only when its sums change, which is when workers are
- * asked to stop or rank 0 reads another notice, is the answer made anew and sent to all.
+ * Each call is one small allreduce. Only when its sums change, which is when workers
+ * are asked to stop or rank 0 reads another notice, is the answer made anew and sent to
+ * all.
  */
 #include "session/preemption.h"
 

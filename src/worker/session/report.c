@@ -621,8 +621,8 @@ int raytrain_report_rank0(raytrain_context *ctx, const raytrain_metric metrics[]
 }
 
 /* Training that never asks is ended by its report: at a checkpoint, or at once if the
- * run has reached what it was to reach. One that asks about preemptions goes on until it
- * returns, or its workers are killed. */
+ * run has reached what it was to reach. One that asks about preemptions goes on until
+ * it returns, or its workers are killed. */
 static int leave_decide(raytrain_context *ctx, const struct combined *c,
                         struct loose_report *r)
 {

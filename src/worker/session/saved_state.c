@@ -215,8 +215,8 @@ static int datasets_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
 
 /* ---- What rank 0 has reported ---- */
 
-/* With spaces at the end, so that the layout of a checkpoint can mostly be used again for
- * the next one. */
+/* With spaces at the end, so that the layout of a checkpoint can mostly be used again
+ * for the next one. */
 #define REPORTED_UNIT 256
 
 static char *reported_pad(const char *text, uint64_t *n)

@@ -266,7 +266,8 @@ int session_state_save(raytrain_context *ctx, struct comm *comm,
                        raytrain_checkpoint *ck, struct error *err);
 int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err);
-/* COLLECTIVE: keep in ck what rank 0 has reported (struct loose_report). The others give
+/* COLLECTIVE: keep in ck what rank 0 has reported (struct loose_report). The others
+ * give
  * "". */
 int session_reported_save(struct comm *comm, raytrain_checkpoint *ck,
                           const char *reported, struct error *err);
