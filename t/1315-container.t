@@ -66,7 +66,7 @@ trains () {
 	name=$1 && shift &&
 	$run --name "$name" --max-failures 1 -q -- "$@" python3 "$PWD/inside.py" 2>err ||
 		{ cat err; cat runs/"$name"/logs/attempt-*/*.err; return 1; }
-	jq -se "map(.i) == [1, 2, 3] and .[0].rank == 0.5" "runs/$name/result.json"
+	jq -se "map(.i) == [1, 2, 3] and .[0].by_rank.rank.mean == 0.5" "runs/$name/result.json"
 }
 
 test_expect_success 'the image is another root, without raytrain' '

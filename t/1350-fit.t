@@ -530,6 +530,7 @@ test_expect_success 'the nodes and ranks that were preempted are the cause of Tr
 	from common import *
 	def train(config):
 	    name = config["signal"]
+	    raytrain.report({"x": 0})  # all have joined
 	    if raytrain.get_context().get_world_rank() == 0:
 	        with open(f"/proc/{os.getppid()}/stat") as stat:
 	            run = int(stat.read().rsplit(")", 1)[1].split()[1])

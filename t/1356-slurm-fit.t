@@ -54,7 +54,7 @@ test_expect_success 'fit() in an allocation uses its nodes' '
 '
 test_expect_success 'an exception on another node is raised with its traceback' '
 	test_must_fail "$PYTHON" nodes.py fails fail >out 2>err &&
-	grep "TrainingFailedError: rank 1 on n.: OSError: not on this node" err &&
+	grep "WorkerGroupError: rank 1 on n.: OSError: not on this node" err &&
 	grep "in train" err
 '
 test_done

@@ -183,7 +183,7 @@ test_expect_success 'workers of another trainer come by it when they import the 
 	def train():
 	    raytrain.report({"loss": LOSS})
 	other = DataParallelTrainer(train, run_config=RunConfig(
-	    name="other", storage_path="runs", launcher="local")).fit()
+	    name="another", storage_path="runs", launcher="local")).fit()
 	assert other.metrics["loss"] == LOSS
 	EOT
 	"$PYTHON" both.py 2>err && test "$(wc -l <started)" = 2

@@ -126,6 +126,7 @@ static int config_make(const struct check_context *context, const char *storage,
         {"run_config.failure_config.hang_timeout_s", "60"},
         {"run_config.failure_config.max_failures", "0"},
         {"run_config.failure_config.max_preemptions", "0"},
+        {"run_config.show", "none"},
     };
     char program[4096];
     int rc;
