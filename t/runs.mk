@@ -2,9 +2,9 @@
 RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1015-forks.t t/1016-collectives.t \
 	t/1017-languages.t t/1018-attachments.t t/1019-open.t \
 	t/1020-resume.t t/1022-reconfigure.t t/1025-stop.t t/1026-unheard.t t/1028-intruder.t t/1029-trust.t t/1030-faults.t \
-	t/1040-full-disk.t t/1050-hang.t t/1055-oom.t t/1060-soak.t t/1061-python-soak.t t/1070-tiers.t t/1072-columns.t \
+	t/1040-full-disk.t t/1050-hang.t t/1055-oom.t t/1070-tiers.t t/1072-columns.t \
 	t/1080-launcher-killed.t t/1090-elastic.t t/1100-slurm.t t/1110-slurm-stop.t \
-	t/1120-slurm-surroundings.t t/1150-slurm-hang.t t/1160-slurm-soak.t t/1170-slurm-tiers.t \
+	t/1120-slurm-surroundings.t t/1150-slurm-hang.t t/1170-slurm-tiers.t \
 	t/1180-slurm-launcher-killed.t t/1190-slurm-words.t t/1195-slurm-pmix.t \
 	t/1196-slurm-without-pmix.t t/1200-nodes.t t/1205-slurm-daemons.t \
 	t/1210-cached-following.t t/1220-cached-checkpoints.t t/1230-slurm-predict.t \
@@ -35,7 +35,6 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1461-python-callback.t \
 	t/1470-metrics.t \
 	t/1381-predict-faults.t \
-	t/1382-signs-of-progress.t \
 	t/1383-predict-preprocess.t \
 	t/1384-best-checkpoint.t \
 	t/1390-trees-predict.t \
@@ -45,14 +44,22 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1420-trees-lightgbm.t \
 	t/1430-slurm-trees.t \
 	t/1480-check.t t/1481-slurm-check.t t/1482-site.t \
-	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t t/1500-scale.t t/1510-serve.t t/1540-serve-python.t t/1550-serve-models.t \
+	t/1490-submit.t t/1491-submit-lines.t t/1495-array.t t/1510-serve.t t/1540-serve-python.t t/1550-serve-models.t \
 	t/1530-slurm-serve.t \
 	t/1531-slurm-haproxy.t t/1532-serve-storage.t t/1533-serve-followed.t \
-	t/1505-slurm-scale.t t/1600-device.t t/1610-nccl.t t/1620-reducer-device.t \
+	t/1600-device.t t/1610-nccl.t t/1620-reducer-device.t \
 	t/1621-reducer-nccl.t t/1630-device-overlap.t t/1635-device-batches.t t/1640-gpus.t \
 	t/1641-slurm-gpus.t t/1650-device-mlp.t t/1660-no-gpu-library.t
 dist_check_SCRIPTS += $(RUN_TESTS)
 TESTS += $(RUN_TESTS)
+
+# Those that take long and seldom find what the others do not: `scripts/test` leaves them to
+# `scripts/test all`.
+LONG_TESTS = t/1060-soak.t t/1061-python-soak.t t/1160-slurm-soak.t \
+	t/1332-torch-resume.t t/1333-torch-sharded.t t/1334-torch-process-group.t \
+	t/1335-torch-fsdp.t t/1382-signs-of-progress.t t/1500-scale.t t/1505-slurm-scale.t
+dist_check_SCRIPTS += $(LONG_TESTS)
+TESTS += $(LONG_TESTS)
 
 check_PROGRAMS += t/check/train_main
 t_check_train_main_SOURCES = t/check/train_main.c
@@ -84,8 +91,7 @@ t_check_train_gpu_LDADD = $(LIBRAYTRAIN)
 EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/python.sh t/soak/train.py \
 	t/soak/slurm.sh t/soak/batch.sh scripts/soak
 
-TORCH_TESTS = t/1330-torch.t t/1331-torch-nodes.t t/1332-torch-resume.t \
-	t/1333-torch-sharded.t t/1334-torch-process-group.t t/1335-torch-fsdp.t
+TORCH_TESTS = t/1330-torch.t t/1331-torch-nodes.t
 dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
 EXTRA_DIST += t/check/ddp_cases.py
