@@ -235,7 +235,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_preemption.py \
 	share/python/raytrain/_predict.py \
 	share/python/raytrain/_protocols.py share/python/raytrain/_read_config.py \
-	share/python/raytrain/_records.py \
+	share/python/raytrain/_records.py share/python/raytrain/_reported.py \
 	share/python/raytrain/_row_ops.py \
 	share/python/raytrain/_session.py \
 	share/python/raytrain/_settings.py \
@@ -248,7 +248,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_transforms.py \
 	share/python/raytrain/_tree.py \
 	share/python/raytrain/_tree_reports.py \
-	share/python/raytrain/_tree_workers.py \
+	share/python/raytrain/_tree_workers.py share/python/raytrain/_upload.py \
 	share/python/raytrain/_wire.py \
 	share/python/raytrain/_warnings.py \
 	share/python/raytrain/_worker.py \

@@ -383,6 +383,148 @@ test_expect_success 'a file that cannot be read fails the report on all ranks, a
 	h5dump -d /files/file runs/unreadable/checkpoint_000001.h5
 '
 
+# -- the other arguments of report(), and what the run has --
+
+test_expect_success 'upload modes say whether a directory stays once it is reported' '
+	cat >modes.py <<-\EOF &&
+	import os, sys
+	import raytrain as train
+	from raytrain import Checkpoint, CheckpointUploadMode as Mode
+	context = train.get_context()
+	rank, storage = context.get_world_rank(), context.get_storage()
+	def made(path):
+	    os.makedirs(path + "/sub", exist_ok=True)
+	    open(f"{path}/sub/{rank}", "w").write(f"{path} {rank}" * 100000)
+	    return Checkpoint(path)
+	cases = [(Mode.SYNC, None), (Mode.SYNC, True), (Mode.ASYNC, None), (Mode.ASYNC, False),
+	         (Mode.NO_UPLOAD, None), (Mode.NO_UPLOAD, True)]
+	for i, (mode, delete) in enumerate(cases):
+	    # The first worker and the second report the same directory.
+	    name = f"case-{i}-{rank // 2}"
+	    path = storage.build_checkpoint_path_from_name(name) if mode is Mode.NO_UPLOAD else name
+	    checkpoint = made(path)
+	    train.barrier()
+	    train.report({"loss": i}, checkpoint, checkpoint_dir_name=name, checkpoint_upload_mode=mode,
+	                 delete_local_checkpoint_after_upload=delete)
+	    train.barrier()
+	    assert os.path.isdir(path) == (i not in (1, 2)), (mode, delete, os.path.isdir(path))
+	os.mkdir(f"case-6-{rank}")
+	train.report({"loss": 6}, None, None, Mode.ASYNC, True)
+	train.report({"loss": 7}, Checkpoint.from_dict({"a": 1}), checkpoint_upload_mode=Mode.ASYNC)
+	link = f"link-{rank}"
+	os.symlink(f"case-6-{rank}", link)
+	train.report({"loss": 8}, Checkpoint(link), checkpoint_upload_mode=Mode.ASYNC)
+	os._exit(3)  # the run has ended with that report
+	EOF
+	{ $run --name modes -n 3 --set run_config.stop.training_iteration=9 -- $PYTHON modes.py 2>err ||
+	{ cat err >&2; errors_of modes >&2; return 1; }; } &&
+	for i in 1 2 3 4 5 6; do
+		h5ls runs/modes/checkpoint_00000$i.h5/files/sub >list && test "$(wc -l <list)" -eq 3 || return 1
+	done &&
+	grep "rank 0: checkpoint_dir_name is used by checkpoint_upload_fn only" err &&
+	grep "rank 2: cannot remove the checkpoint.s directory .*/link-2 .*symbolic link" err &&
+	test -d case-6-2
+'
+test_expect_success 'checkpoint_upload_fn makes what is reported' '
+	cat >upload.py <<-\EOF &&
+	import os, shutil, sys
+	import raytrain as train
+	from raytrain import Checkpoint, CheckpointUploadMode as Mode
+	context = train.get_context()
+	rank = context.get_world_rank()
+	names = []
+	def upload(checkpoint, name):
+	    names.append(name)
+	    target = context.get_storage().build_checkpoint_path_from_name(f"{name}-{rank}")
+	    shutil.copytree(checkpoint.path, target, dirs_exist_ok=True)
+	    open(f"{target}/uploaded-{rank}", "w").write(name)
+	    return Checkpoint.from_directory(target)
+	path = f"local-{rank}"
+	os.mkdir(path)
+	open(f"{path}/file-{rank}", "w").write("file")
+	def report(**arguments):
+	    train.report({"loss": 1}, Checkpoint(path), **{"checkpoint_upload_fn": upload, **arguments})
+	report()
+	report(checkpoint_dir_name="mine", checkpoint_upload_mode=Mode.ASYNC,
+	       delete_local_checkpoint_after_upload=False)
+	report(checkpoint_upload_mode=Mode.NO_UPLOAD)
+	assert names == ["checkpoint_0_000001", "mine"], names
+	def fails(checkpoint, name):
+	    raise KeyError("not mounted")
+	wrong = [{"checkpoint_upload_fn": fails}, {"checkpoint_upload_fn": lambda c, n: None},
+	         {"checkpoint_upload_fn": 3}, {"checkpoint_upload_mode": "ASYNC"},
+	         {"delete_local_checkpoint_after_upload": 1}, {"checkpoint_dir_name": "a/b"},
+	         {"checkpoint_dir_name": 7}, {"checkpoint_dir_name": ".."}, {"validation": True}]
+	for arguments in wrong:
+	    try:
+	        report(**{"checkpoint_upload_mode": Mode.ASYNC, **(arguments if rank == 1 else {})})
+	    except Exception as e:
+	        print(f"rank {rank}: {type(e).__name__}: {e}", file=sys.stderr)
+	    else:
+	        raise AssertionError(arguments)
+	    assert os.path.isdir(path)
+	report(checkpoint_upload_mode=Mode.ASYNC)
+	assert names[-1] == "checkpoint_0_000013" and not os.path.exists(path), names
+	EOF
+	{ $run --name upload -n 2 -- $PYTHON upload.py || { errors_of upload >&2; return 1; }; } &&
+	for file in file-0 file-1 uploaded-0 uploaded-1; do
+		h5dump -d /files/$file runs/upload/checkpoint_000002.h5 || return 1
+	done &&
+	h5ls runs/upload/checkpoint_000003.h5/files >list && test "$(wc -l <list)" -eq 2 &&
+	for text in "KeyError: .not mounted." "InvalidArgument: checkpoint_upload_fn must return a raytrain.Checkpoint, not NoneType" \
+		"WrongType: checkpoint_upload_fn is a function" "WrongType: checkpoint_upload_mode is .*, not .ASYNC." \
+		"WrongType: delete_local_checkpoint_after_upload is True, False or None, not 1" \
+		"InvalidArgument: the name .* without /, not .a/b." "WrongType: the name .* is a str, not int" \
+		"InvalidArgument: .* not .\.\.." "NotSupported: report() has no validation=, .*BatchPredictor"; do
+		errors_of upload | grep "^rank 1: $text" &&
+		errors_of upload | grep "^rank 0: CommunicationError: the report of rank 1 was refused: ${text#*: }" ||
+		{ echo "no $text"; errors_of upload; return 1; }
+	done
+'
+test_expect_success 'all workers get the checkpoints that are kept, with the metrics of rank 0' '
+	cat >reported.py <<-\EOF &&
+	import os, sys
+	import raytrain as train
+	from raytrain import CheckpointConsistencyMode, ReportedCheckpoint, ReportedCheckpointStatus
+	context = train.get_context()
+	rank, attempt = context.get_world_rank(), context.get_attempt()
+	def check(*iterations, **arguments):
+	    found = train.get_all_reported_checkpoints(**arguments)
+	    assert [r.checkpoint.training_iteration for r in found] == list(iterations), found
+	    for reported in found:
+	        i = reported.checkpoint.training_iteration
+	        assert reported.metrics == {"loss": -i, "of": {"rank": 0}}, reported
+	        assert reported.checkpoint.to_dict() == {"i": i}
+	        assert reported.status is ReportedCheckpointStatus.COMMITTED
+	        assert type(reported) is ReportedCheckpoint
+	check(*((3, 4) if attempt else ()))
+	for i in (5,) if attempt else (1, 2, 3, 4):
+	    checkpoint = train.Checkpoint.from_dict({"i": i}) if rank == 1 else None
+	    train.report({"loss": -i, "of": {"rank": rank}}, checkpoint)
+	    mode = CheckpointConsistencyMode.COMMITTED
+	    check(*(range(max(1, i - 1), i + 1)), consistency_mode=mode, timeout_s=60 if i % 2 else None)
+	check(i - 1, i, timeout_s=0)
+	for wrong in {"timeout_s": -1}, {"timeout_s": "1"}, {"consistency_mode": "COMMITTED"}:
+	    try:
+	        train.get_all_reported_checkpoints(**wrong)
+	    except (ValueError, TypeError) as e:
+	        print(type(e).__name__, e, file=sys.stderr)
+	    else:
+	        raise AssertionError(wrong)
+	train.barrier()
+	if attempt == 0 and rank == 0:
+	    os._exit(7)
+	EOF
+	{ $run --name reported -n 2 --set run_config.failure_config.max_failures=1 \
+		--set run_config.checkpoint_config.num_to_keep=2 \
+		-- $PYTHON reported.py || { errors_of reported >&2; return 1; }; } &&
+	says reported "InvalidArgument timeout_s is 0 or more, not -1" &&
+	says reported "WrongType timeout_s is a number of seconds, or None" &&
+	says reported "WrongType consistency_mode is raytrain.CheckpointConsistencyMode.COMMITTED or VALIDATED" &&
+	test_path_is_missing runs/reported/checkpoint_000003.h5 &&
+	PYTHONPATH=$stage/share/raytrain/python $PYTHON -c "import raytrain as train; assert train.get_all_reported_checkpoints() == []"
+'
+
 # -- other writers, other readers --
 
 test_expect_success 'a checkpoint of a C program, and an HDF5 file of h5py' '

@@ -11,7 +11,8 @@ import sys
 
 CONNECTION = {"_exit", "_helper", "_home", "_launch", "_metrics", "_session", "_settings",
               "_wire", "errors"}
-SCRIPT = {"_context", "_preemption", "checkpoint", "collective", "data", "preprocessors"}
+SCRIPT = {"_context", "_preemption", "_reported", "_upload", "checkpoint", "collective",
+          "data", "preprocessors"}
 TRAINERS = {"_events", "_fit", "_gbdt", "_predict", "_worker", "batch_predictor", "serve",
             "trainer"}
 

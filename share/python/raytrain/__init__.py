@@ -29,6 +29,8 @@ _NAMES = {
     "BatchPredictor": "batch_predictor",
     "Checkpoint": "checkpoint",
     "CheckpointConfig": "_config",
+    "CheckpointConsistencyMode": "_reported",
+    "CheckpointUploadMode": "_upload",
     "Context": "_context",
     "ControllerError": "errors",
     "DataConfig": "_config",
@@ -39,6 +41,8 @@ _NAMES = {
     "PreemptionError": "errors",
     "PreemptionInfo": "_preemption",
     "RaytrainError": "errors",
+    "ReportedCheckpoint": "_reported",
+    "ReportedCheckpointStatus": "_reported",
     "Result": "result",
     "RunConfig": "_config",
     "RunContext": "callback",
@@ -52,6 +56,7 @@ _NAMES = {
     "WorkerError": "errors",
     "WorkerGroupError": "errors",
     "WorkerGroupContext": "callback",
+    "get_all_reported_checkpoints": "_reported",
     "get_checkpoint": "_context",
     "get_context": "_context",
     "get_dataset_shard": "data",
@@ -91,6 +96,13 @@ if TYPE_CHECKING:  # what __getattr__() gives
         PreemptionInfo as PreemptionInfo,
         get_preemption_info as get_preemption_info,
     )
+    from ._reported import (
+        CheckpointConsistencyMode as CheckpointConsistencyMode,
+        ReportedCheckpoint as ReportedCheckpoint,
+        ReportedCheckpointStatus as ReportedCheckpointStatus,
+        get_all_reported_checkpoints as get_all_reported_checkpoints,
+    )
+    from ._upload import CheckpointUploadMode as CheckpointUploadMode
     from .batch_predictor import BatchPredictor as BatchPredictor
     from .callback import (
         RunContext as RunContext,

@@ -8,30 +8,57 @@ from typing import TYPE_CHECKING, Any
 
 from . import _session
 from ._session import facts, session
+from ._upload import CheckpointUploadMode, Upload, check_dir_name
 
 if TYPE_CHECKING:
     from ._protocols import Facts
+    from ._upload import UploadFunction
     from .checkpoint import Checkpoint
 
 
-def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None) -> None:
+def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None,
+           checkpoint_dir_name: str | None = None,
+           checkpoint_upload_mode: CheckpointUploadMode = CheckpointUploadMode.SYNC,
+           delete_local_checkpoint_after_upload: bool | None = None,
+           checkpoint_upload_fn: UploadFunction | None = None,
+           validation: object = False) -> None:
     """End one training iteration. COLLECTIVE: every worker calls it.
 
-    metrics: a dict of what JSON has; arrays and tensors of one element become numbers,
-    others lists. The metrics of the run are those of rank 0, with their types. Of numbers
-    that all workers report under the same name, the minimum, mean and maximum are in
-    Result.by_rank. Values of other types are not kept, with a warning.
+    If the run is to stop and the script never calls should_stop(), this raises
+    SystemExit once a checkpoint is durable.
 
-    checkpoint: a Checkpoint, from any of the workers; its data are copied before this
-    returns, and written while training goes on.
+    Args:
+        metrics: A dict of what JSON has; arrays and tensors of one element become
+            numbers, others lists. The metrics of the run are those of rank 0, with
+            their types. Of numbers that all workers report under the same name, the
+            minimum, mean and maximum are in Result.by_rank. Values of other types are
+            not kept, with a warning.
+        checkpoint: A Checkpoint, from any of the workers; its data are copied before
+            this returns, and written while training goes on.
+        checkpoint_dir_name: A name for checkpoint_upload_fn. The file of a checkpoint
+            is named after its iteration.
+        checkpoint_upload_mode: What happens to a directory; see CheckpointUploadMode.
+        delete_local_checkpoint_after_upload: Is the directory that was reported removed
+            once all workers have copied theirs? None: in mode ASYNC only. In mode
+            NO_UPLOAD it always stays.
+        checkpoint_upload_fn: Called with the checkpoint and a name; the Checkpoint that
+            it returns is reported. Not called in mode NO_UPLOAD.
+        validation: Not supported: anything but False is refused.
 
-    If the run is to stop and the script never calls should_stop(), this raises SystemExit
-    once a checkpoint is durable. Raises RaytrainError: the calls of the workers do not
-    match, or the checkpoint could not be saved.
+    Raises:
+        RaytrainError: The calls of the workers do not match, an argument is wrong, or
+            the checkpoint could not be saved.
+        Exception: What checkpoint_upload_fn raises.
     """
-    from ._offer import offer
-
-    session().report(metrics, None if checkpoint is None else lambda: offer(checkpoint))
+    upload = Upload(checkpoint, checkpoint_dir_name, checkpoint_upload_mode,
+                    delete_local_checkpoint_after_upload, checkpoint_upload_fn,
+                    validation)
+    try:
+        session().report(metrics, upload.offer)
+    except SystemExit:
+        upload.end()
+        raise
+    upload.end()
 
 
 def should_stop() -> bool:
@@ -148,6 +175,12 @@ class Storage:
         """A directory for the script's own files, which all workers share."""
         path: str = session().call("artifacts")[0]["path"]
         return path
+
+    def build_checkpoint_path_from_name(self, checkpoint_dir_name: str) -> str:
+        """A path in artifacts_path, for what checkpoint_upload_fn makes, or for what is
+        reported in the mode NO_UPLOAD. The directory is not made."""
+        check_dir_name(checkpoint_dir_name)
+        return os.path.join(self.artifacts_path, checkpoint_dir_name)
 
 
 def get_context() -> Context:

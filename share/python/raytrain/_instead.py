@@ -12,22 +12,13 @@ _WORKER_DATA = "each worker reads its own rows: raytrain.get_dataset_shard(name)
 # {module: {name: sentence}}; the modules are named as in Ray, without "ray.train".
 INSTEAD: dict[str, dict[str, str]] = {
     "": {
-        "CheckpointConsistencyMode": "all workers see the same checkpoints after report()",
-        "CheckpointUploadMode": "CheckpointConfig(mode=\"async\" or \"sync\") says when "
-                                "report() returns",
         "DatasetCheckpointConfig": "the position in a dataset is part of each checkpoint",
         "LoggingConfig": "what workers print is in logs/ of the run's directory, and "
                          "raytrain-run --show prints it; see raytrain-run(1)",
-        "ReportedCheckpoint": "result.best_checkpoints has the checkpoints with their "
-                              "metrics",
-        "ReportedCheckpointStatus": "result.best_checkpoints has the checkpoints with "
-                                    "their metrics",
         "TuneReportCallback": _TUNE,
         "ValidationConfig": _VALIDATION,
         "ValidationFn": _VALIDATION,
         "ValidationTaskConfig": _VALIDATION,
-        "get_all_reported_checkpoints": "raytrain.Result.from_path(directory) has "
-                                        "best_checkpoints and metrics_history, also of a run in progress",
     },
     "torch": {
         "TorchXLAConfig": "raytrain knows no XLA devices; JaxTrainer of raytrain.jax runs "
