@@ -18,7 +18,7 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1345-report.t \
 	t/1350-fit.t \
 	t/1351-fit-start.t \
-	t/1355-python-data.t t/1357-python-transforms.t t/1371-text-data.t \
+	t/1355-python-data.t t/1357-python-transforms.t t/1358-python-local-mode.t t/1371-text-data.t \
 	t/1356-slurm-fit.t \
 	t/1360-libraries.t t/1361-python-frameworks.t t/1396-python-trees-fit.t \
 	t/1397-python-trees-function.t \

@@ -92,7 +92,8 @@ def _gpus(what: str, value: object) -> int | float:
 class ScalingConfig(_Config):
     """How many workers there are, what each of them has, and where they run.
 
-    num_workers: their number, or (MIN, MAX): as many as fit.
+    num_workers: their number, or (MIN, MAX): as many as fit. 0 is local mode: fit() calls
+        the training function in its own process.
     use_gpu: each worker has a GPU.
     resources_per_worker: {"CPU": cores, "GPU": number, "memory": bytes, or "4G"}; whole
         numbers, but for GPU also a fraction below 1: {"GPU": 0.5} lets two workers
@@ -159,9 +160,18 @@ class ScalingConfig(_Config):
                              "GPU: set use_gpu=True, or leave GPU out")
         return found
 
+    @property
+    def _is_local(self) -> bool:
+        """Is it local mode, without workers?"""
+        return self.num_workers == 0 and not isinstance(self.num_workers, bool)
+
     def _keys(self) -> dict[str, Any]:
         keys = super()._keys()
         resources = self._resources()
+
+        if self._is_local:
+            raise ValueError("ScalingConfig: num_workers=0 is the local mode of a trainer with "
+                             "a training function; here num_workers is at least 1")
 
         if isinstance(self.num_workers, (tuple, list)):
             if len(self.num_workers) != 2:

@@ -303,6 +303,24 @@ class Session:
 # ---- One lone worker ----
 
 
+def torchrun_place() -> Facts | None:
+    """The ranks and sizes that the variables of torchrun say; None without them."""
+    values = os.environ
+    if "RANK" not in values or "WORLD_SIZE" not in values:
+        return None
+    try:
+        rank, size = int(values["RANK"]), int(values["WORLD_SIZE"])
+        here = int(values.get("LOCAL_WORLD_SIZE", size))
+        return {"rank": rank, "world_size": size,
+                "local_rank": int(values.get("LOCAL_RANK", 0)), "local_world_size": here,
+                "node_rank": int(values.get("GROUP_RANK", rank // here)),
+                "nodes": max(1, size // here)}
+    except (ValueError, ZeroDivisionError):
+        raise errors.InvalidArgument(
+            "RANK, WORLD_SIZE, LOCAL_RANK or LOCAL_WORLD_SIZE in the environment is not a "
+            "number that torchrun sets; unset them to train as one process") from None
+
+
 class LoneSession:
     """Outside raytrain-run: one worker, whose reports are checked and then forgotten."""
 

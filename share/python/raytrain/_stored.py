@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 from . import _extracted, _helper, _offer
 
 if TYPE_CHECKING:
+    from ._protocols import Offer
     from .checkpoint import Checkpoint
 
 
 def save(checkpoint: Checkpoint, path: str) -> None:
     """Make a checkpoint file of a Checkpoint that was never saved, by a helper of its own,
     so that neither process keeps memory of that size."""
-    table, asks = _offer.offer(checkpoint)
+    save_offered(lambda: _offer.offer(checkpoint), path)
+
+
+def save_offered(offer: Offer, path: str) -> None:
+    """The same of what report() offers."""
+    table, asks = offer()
     saver = _helper.Helper()
     try:
         saver.call("checkpoint_save", {"path": path, "checkpoint": table}, asks=asks)

@@ -32,6 +32,9 @@ def fit(trainer: FunctionTrainer) -> Result:
         raise RuntimeError("fit() was called inside a training function: a worker cannot "
                            "start workers")
     if _shipped is not None:
+        if trainer.scaling_config._is_local:
+            raise RuntimeError("a worker imports the script, and would train in local mode: "
+                               "put that fit() below `if __name__ == \"__main__\":`")
         return _come_by()
     _running = True
     _session.metadata = trainer.metadata or {}

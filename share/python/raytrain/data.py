@@ -16,7 +16,8 @@ from __future__ import annotations
 import builtins
 import glob
 import os
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
 from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session, _slots,
                _sources, _warnings)
@@ -754,6 +755,22 @@ def register(datasets: dict[str, Any] | None) -> None:
     """In a worker: the datasets of its trainer."""
     _registered.update({name: ds for name, ds in (datasets or {}).items()
                         if isinstance(ds, Dataset)})
+
+
+@contextmanager
+def given(datasets: Mapping[str, Any]) -> Iterator[None]:
+    """In local mode: the datasets of the trainer, whole, are what get_dataset_shard() gives
+    for a while."""
+    before = dict(_shards)
+    _shards.clear()
+    for name, ds in datasets.items():
+        whole = ds if isinstance(ds, Dataset) else Dataset(ds)
+        _shards[name, True] = _shards[name, False] = whole
+    try:
+        yield
+    finally:
+        _shards.clear()
+        _shards.update(before)
 
 
 class _Shard(DataIterator):

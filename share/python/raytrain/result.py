@@ -145,18 +145,7 @@ class Result:
         return list(self._best_checkpoints)
 
     def _ranked(self) -> list[tuple[str, dict[str, Any]]]:
-        """Checkpoints without a number for the score are worse than all others; of equal
-        ones the older is."""
-        kept = self._kept()
-        name, sign = score_of(self.path) if self.path else (None, 1)
-        if name is None:
-            return kept
-
-        def rank(place: int) -> tuple[float, int]:
-            value = value_of(kept[place][1], name)
-            return (-math.inf if value is None or value != value else sign * value, place)
-
-        return [kept[place] for place in sorted(range(len(kept)), key=rank)]
+        return ranked(self._kept(), *(score_of(self.path) if self.path else (None, 1)))
 
     def get_best_checkpoint(self, metric: str, mode: str) -> Checkpoint | None:
         """The Checkpoint with the highest ("max") or lowest ("min") value of a metric; the
@@ -193,3 +182,26 @@ class Result:
         return (f"Result(status={self.status!r}, metrics={self.metrics!r}, "
                 f"path={self.path!r}, checkpoint={self.checkpoint!r}, "
                 f"error={self.error.__class__.__name__ if self.error else None})")
+
+
+def ranked(kept: list[tuple[str, dict[str, Any]]], name: str | None,
+           sign: int) -> list[tuple[str, dict[str, Any]]]:
+    """(file, metrics) of checkpoints, the worst first.
+
+    Args:
+        kept: Those that there are, the oldest first.
+        name: The metric of the score; None: the order is that of their age.
+        sign: 1 if a high value is good, else -1.
+
+    Returns:
+        The same in their order. Checkpoints without a number for the score are worse than
+        all others; of equal ones the older is.
+    """
+    if name is None:
+        return kept
+
+    def rank(place: int) -> tuple[float, int]:
+        value = value_of(kept[place][1], name)
+        return (-math.inf if value is None or value != value else sign * value, place)
+
+    return [kept[place] for place in sorted(range(len(kept)), key=rank)]

@@ -90,12 +90,17 @@ class DataParallelTrainer:
         75) if it was stopped on request, ValueError for settings that cannot be.
 
         In a worker, because the script itself is the command of raytrain-run, it calls the
-        function as this worker, and returns the Result so far.
+        function as this worker, and returns the Result so far. With num_workers=0 it calls
+        the function in this process, and raises the exceptions of the function as they are.
         """
         if os.environ.get("RAYTRAIN_SESSION"):
             from . import _worker
 
             return _worker.fit(self)
+        if self.scaling_config._is_local:
+            from . import _local_mode
+
+            return _local_mode.fit(self)
         return _fit.Fit(self).run()
 
     # ---- restore ----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .._session import facts
+from .._session import facts, torchrun_place
 
 
 class Place:
@@ -16,19 +16,12 @@ class Place:
 
     def __init__(self) -> None:
         self.has_companion = bool(os.environ.get("RAYTRAIN_SESSION"))
-        if self.has_companion or "WORLD_SIZE" not in os.environ:
-            info = facts()
-            self.rank = info["rank"]
-            self.world_size = info["world_size"]
-            self.local_rank = info["local_rank"]
-            self.local_world_size = info["local_world_size"]
-            self.nodes = info["nodes"]
-            return
-        self.rank = int(os.environ["RANK"])
-        self.world_size = int(os.environ["WORLD_SIZE"])
-        self.local_rank = int(os.environ.get("LOCAL_RANK", 0))
-        self.local_world_size = int(os.environ.get("LOCAL_WORLD_SIZE", self.world_size))
-        self.nodes = max(1, self.world_size // self.local_world_size)
+        info = (None if self.has_companion else torchrun_place()) or facts()
+        self.rank = info["rank"]
+        self.world_size = info["world_size"]
+        self.local_rank = info["local_rank"]
+        self.local_world_size = info["local_world_size"]
+        self.nodes = info["nodes"]
 
 
 _place: Place | None = None
