@@ -191,8 +191,7 @@ scripts_bench_d_restore_LDADD = $(WORKER_LIBS)
 scripts_bench_d_inner_SOURCES = scripts/bench.d/inner.c
 scripts_bench_d_inner_LDADD = $(WORKER_LIBS)
 
-doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9040-messages.t t/9140-examples-tested.t \
-	t/9200-sbatch.t
+doc_tests = t/9010-man.t t/9020-options.t t/9030-readme.t t/9040-messages.t t/9140-examples-tested.t
 dist_check_SCRIPTS += $(doc_tests)
 TESTS += $(doc_tests)
 if HAVE_OPENBLAS

@@ -6,7 +6,7 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1080-launcher-killed.t t/1090-elastic.t t/1100-slurm.t t/1110-slurm-stop.t \
 	t/1120-slurm-surroundings.t t/1150-slurm-hang.t t/1170-slurm-tiers.t \
 	t/1180-slurm-launcher-killed.t t/1190-slurm-words.t t/1195-slurm-pmix.t \
-	t/1196-slurm-without-pmix.t t/1200-nodes.t t/1205-slurm-daemons.t \
+	t/1196-slurm-without-pmix.t \
 	t/1210-cached-following.t t/1220-cached-checkpoints.t t/1230-slurm-predict.t \
 	t/1300-command.t \
 	t/1301-slurm-command.t \
@@ -56,8 +56,10 @@ TESTS += $(RUN_TESTS)
 # Those that take long and seldom find what the others do not: `scripts/test` leaves them to
 # `scripts/test all`.
 LONG_TESTS = t/1060-soak.t t/1061-python-soak.t t/1160-slurm-soak.t \
+	t/1200-nodes.t t/1205-slurm-daemons.t \
 	t/1332-torch-resume.t t/1333-torch-sharded.t t/1334-torch-process-group.t \
-	t/1335-torch-fsdp.t t/1382-signs-of-progress.t t/1500-scale.t t/1505-slurm-scale.t
+	t/1335-torch-fsdp.t t/1382-signs-of-progress.t t/1500-scale.t t/1505-slurm-scale.t \
+	t/9200-sbatch.t
 dist_check_SCRIPTS += $(LONG_TESTS)
 TESTS += $(LONG_TESTS)
 
