@@ -287,7 +287,7 @@ int record_read_owned(const char *path, char **data, size_t *n, struct error *er
 }
 
 /* Who owns the files that this process makes there? Storage may give files of root, or
- * those of all users, to the user nobody. */
+ * those of all users, to an anonymous user. */
 static bool seen_as(int dir, uid_t *owner)
 {
     unsigned noise = 0;
