@@ -525,6 +525,78 @@ test_expect_success 'all workers get the checkpoints that are kept, with the met
 	PYTHONPATH=$stage/share/raytrain/python $PYTHON -c "import raytrain as train; assert train.get_all_reported_checkpoints() == []"
 '
 
+cat >newest.py <<\EOF
+import os
+import raytrain as train
+context = train.get_context()
+rank, attempt = context.get_world_rank(), context.get_attempt()
+def of(i):
+    os.makedirs(f"part-{rank}", exist_ok=True)
+    open(f"part-{rank}/file", "w").write(str(i))
+    return train.Checkpoint(f"part-{rank}")
+def check(i):
+    checkpoint = train.get_checkpoint()
+    assert checkpoint is train.get_checkpoint()
+    name = f"checkpoint_{i:06d}.h5"
+    assert name in repr(checkpoint) and len({checkpoint, train.get_checkpoint()}) == 1
+    if rank != i % 2:  # not collective
+        return
+    with checkpoint.as_directory() as path:
+        assert open(path + "/file").read() == str(i)
+    assert checkpoint.training_iteration == i and os.path.basename(checkpoint.file) == name
+    assert checkpoint.metrics == {"i": i}
+    assert open(checkpoint.path + "/file").read() == str(i)
+    kept = [name for name in os.listdir(os.path.dirname(checkpoint.path)) if "." not in name]
+    assert len(kept) <= 2, kept  # a directory goes with its checkpoint
+if attempt == 0:
+    assert train.get_checkpoint() is None
+    train.report({"i": 1})
+    assert train.get_checkpoint() is None
+    for i in range(2, 7):
+        train.report({"i": i}, of(i) if rank == 1 else None)
+        check(i)
+        train.barrier()
+    train.report({"i": 7}, of(7) if rank == 0 else None)
+    check(7)
+    train.get_checkpoint().file  # it is on storage before rank 0 ends
+    train.barrier()
+    if rank == 0:
+        os._exit(3)
+assert train.get_checkpoint().training_iteration == 7
+train.report({"i": 8})
+assert train.get_checkpoint().training_iteration == 7
+train.report({"i": 9}, of(9) if rank == 1 else None)
+check(9)
+EOF
+for mode in mode=async mode=sync replicas=1; do
+	test_expect_success "get_checkpoint() is the newest checkpoint that was reported, with $mode" '
+		rm -rf part-* tmp && mkdir tmp &&
+		{ TMPDIR=$PWD/tmp $run --name newest-$mode -n 2 \
+			--set run_config.failure_config.max_failures=1 \
+			--set run_config.checkpoint_config.num_to_keep=1 \
+			--set run_config.checkpoint_config.$mode -- $PYTHON newest.py ||
+			{ errors_of newest-$mode >&2; return 1; }; } &&
+		json_is runs/newest-$mode/logs/attempt-1/attempt.json .outcome finished
+	'
+done
+. "$srcdir/t/faults.sh"
+has_fault_points && test_set_prereq FAULTS
+test_expect_success FAULTS 'a checkpoint that cannot be saved is an error of its first use' '
+	cat >unsaved.py <<-\EOF &&
+	import raytrain as train
+	train.report({"x": 1}, train.Checkpoint.from_dict({"a": 1}))
+	try:
+	    train.get_checkpoint().to_dict()
+	    raise SystemExit("read")
+	except train.RaytrainError as error:
+	    assert "could not be saved" in str(error), error
+	train.report({"x": 2})
+	EOF
+	expect_status 5 env RAYTRAIN_FAULT=save.data:all:enospc \
+		$run --name unsaved -n 1 -- $PYTHON unsaved.py 2>err &&
+	grep "No space left" err
+'
+
 # -- other writers, other readers --
 
 test_expect_success 'a checkpoint of a C program, and an HDF5 file of h5py' '

@@ -84,14 +84,22 @@ def should_checkpoint() -> bool:
 
 
 def get_checkpoint() -> Checkpoint | None:
-    """The Checkpoint that this attempt starts from; None on a fresh start. The same on
-    every worker."""
-    s = session()
-    if not s.info["has_checkpoint"]:
-        return None
-    from .checkpoint import restored
+    """The newest checkpoint of the run: the one that was reported last, by any of the
+    workers, or the one that this attempt starts from. The same on every worker; not
+    collective.
 
-    return restored()
+    A checkpoint is saved while training goes on. The first use of one that is not on
+    the storage of the run yet waits for that.
+
+    Returns:
+        A Checkpoint; None if there is none yet.
+    """
+    s = session()
+    if s.newest is None and not s.info["has_checkpoint"]:
+        return None
+    from .checkpoint import newest, restored
+
+    return restored() if s.newest is None else newest(s.newest)
 
 
 class Context:

@@ -329,6 +329,12 @@ def _sweep_node(base: str, key: str) -> None:
 _lasting: dict[str, _Held] = {}  # until this process ends, by file
 
 
+def _release_deleted() -> None:
+    """Of checkpoints that the run does not keep any more."""
+    for file in [file for file in _lasting if not os.path.lexists(file)]:
+        _lasting.pop(file).release()
+
+
 def _release_all() -> None:
     while _lasting:
         _lasting.popitem()[1].release()
@@ -344,6 +350,7 @@ def directory(source: Source, in_worker: bool) -> str:
     if path is not None:
         return path
     file = source.file()
+    _release_deleted()
     held = _lasting.get(file)
     if held is None or held.process != os.getpid():
         if not _lasting:

@@ -79,6 +79,7 @@ class LocalSession(_session.LoneSession):
         line = self._line(recorded, file)
         self.history.append(line)
         if file is not None:
+            self.newest = _session.Newest(file)
             self._kept.append((file, _metrics.of_report(line)))
             self._remove_worst()
         if self._has_reached(line):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
     from ._protocols import Asks, Buffer, Facts, Offer, Reply, Server
+    from .checkpoint import Checkpoint
 
 VERSION = 1
 EXIT_STOPPED = 75
@@ -92,6 +93,22 @@ def _read_facts(path: str) -> Facts:
             "ended?", "ECOMM") from None
 
 
+# ---- The newest checkpoint of this attempt ----
+
+
+class Newest:
+    """The checkpoint that was reported last.
+
+    path: Its file, perhaps once it has been saved.
+    iteration: Of its report; 0: it is saved.
+    """
+
+    def __init__(self, path: str, iteration: int = 0) -> None:
+        self.path = path
+        self.iteration = iteration
+        self.checkpoint: Checkpoint | None = None  # the object that stands for it
+
+
 # ---- A worker of raytrain-run ----
 
 
@@ -116,6 +133,7 @@ class Session:
                 f"cannot connect to the worker at {path}: {e.strerror}. Has the worker "
                 f"that started this process ended?", "ECOMM") from None
         self.info = self._hello()
+        self.newest: Newest | None = None
         self._settings = Settings(self.info["config"])
         self.info["config"] = self._settings
         self._is_first = True  # the next report is
@@ -296,6 +314,10 @@ class Session:
         self.info["iteration"] = reply["iteration"]
         self.should_stop = reply["should_stop"]
         self.should_checkpoint = reply["should_checkpoint"]
+        if reply["saved"]:
+            file = f"checkpoint_{reply['iteration']:06d}.h5"
+            self.newest = Newest(os.path.join(self.info["run_dir"], file),
+                                 reply["iteration"])
         if reply["exit"]:
             raise SystemExit(EXIT_STOPPED if self.should_stop else 0)
 
@@ -331,6 +353,7 @@ class LoneSession:
         self.asked_stop = self.asked_checkpoint = False
         self.should_stop = False
         self.should_checkpoint = True
+        self.newest: Newest | None = None
         self._warned = False
         self.info: Facts = {
             "rank": 0, "world_size": 1, "local_rank": 0, "local_world_size": 1,

@@ -15,6 +15,7 @@ import mmap
 import os
 import shutil
 import tempfile
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
@@ -25,6 +26,7 @@ from ._shard import Pickled, Shard, ShardedArray
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ._session import Newest
     from .preprocessors import Preprocessor
 
 __all__ = ["Checkpoint", "Pickled", "Shard", "ShardedArray"]
@@ -41,14 +43,27 @@ _unused: list[tuple[int, int]] = []  # (process, id) of those that can be closed
 class _Stored:
     """A checkpoint on storage, opened at its first use."""
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: str | None, awaited: int = 0) -> None:
         self.path = path  # None: the one that this attempt starts from
+        self.awaited = awaited  # the iteration that is not yet known to be saved; 0: it is
         self._face: dict[str, Any] | None = None
         self._structure: dict[str, Any] | None = None
         self._shapes: dict[str, tuple[Any, ...]] | None = None  # of the datasets
 
+    def wait(self) -> None:
+        """Until it is saved. What saves it, in the workers, needs nothing of their
+        scripts."""
+        pause = 0.001
+        while self.awaited:
+            if session().call("durable")[0]["iteration"] >= self.awaited:
+                self.awaited = 0
+                return
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+
     def face(self) -> dict[str, Any]:
         """What it says about itself."""
+        self.wait()
         if self._face is None:
             while _unused:
                 process, number = _unused.pop()
@@ -213,6 +228,11 @@ class _Stored:
 
     def file(self) -> str:
         """The HDF5 file."""
+        self.wait()
+        return self.where()
+
+    def where(self) -> str:
+        """The path of the file, which may not be there yet."""
         if self.path is None or os.path.isdir(self.path):
             return self.face()["path"]
         return self.path
@@ -448,7 +468,7 @@ class Checkpoint:
     def _identity(self) -> tuple[str, object]:
         """Where it is; a dict that was not saved is itself."""
         if self._stored is not None:
-            return "file", os.path.realpath(self._stored.file())
+            return "file", os.path.realpath(self._stored.where())
         if self._directory is not None:
             return "directory", os.path.realpath(self._directory)
         return "dict", id(self._dict)
@@ -605,9 +625,18 @@ class Checkpoint:
     def __repr__(self) -> str:
         if self._dict is not None:
             return f"Checkpoint.from_dict(a dict of {len(self._dict)})"
-        return f"Checkpoint({self._directory if self._stored is None else self.file!r})"
+        where = self._directory if self._stored is None else self._stored.where()
+        return f"Checkpoint({where!r})"
 
 
 def restored() -> Checkpoint:
     """The checkpoint that this attempt starts from."""
     return Checkpoint._of(_stored=_Stored(None))
+
+
+def newest(reported: Newest) -> Checkpoint:
+    """The checkpoint that was reported last: one object, which is opened once."""
+    if reported.checkpoint is None:
+        reported.checkpoint = Checkpoint._of(
+            _stored=_Stored(reported.path, reported.iteration))
+    return reported.checkpoint

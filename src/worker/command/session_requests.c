@@ -225,7 +225,8 @@ static int report(struct companion *c, const struct request *q, struct reply *re
     if (rc < 0)
         return -1;
     c->client.leaving = loose.leave;
-    if (reply_set(reply, "exit", json_boolean(loose.leave), err) < 0)
+    if (reply_set(reply, "exit", json_boolean(loose.leave), err) < 0 ||
+        reply_set(reply, "saved", json_boolean(loose.saved), err) < 0)
         return -1;
     return state_reply(c->ctx, reply, err);
 }
@@ -288,6 +289,19 @@ static int checkpoint_wait(struct companion *c, const struct request *q,
     (void)q;
     (void)reply;
     return call_result(c, raytrain_checkpoint_wait(c->ctx), err);
+}
+
+/* Not collective: the client asks again until its checkpoint is there. */
+static int durable(struct companion *c, const struct request *q, struct reply *reply,
+                   struct error *err)
+{
+    (void)q;
+    if (saving_has_failed(c->ctx->saving))
+        return error_set(err, RAYTRAIN_ESTORAGE,
+                         "a checkpoint that was reported could not be saved; the next "
+                         "report says why");
+    return reply_set(reply, "iteration",
+                     json_integer((json_int_t)raytrain_durable_iteration(c->ctx)), err);
 }
 
 static int total(struct companion *c, const struct request *q, struct reply *reply,
@@ -388,6 +402,7 @@ static const struct request_row rows[] = {
     {"broadcast", broadcast},
     {"preemption", preemption},
     {"checkpoint_wait", checkpoint_wait},
+    {"durable", durable},
     {"total", total},
     {"artifacts", artifacts},
     {"warning", warning},

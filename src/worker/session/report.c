@@ -626,12 +626,10 @@ int raytrain_report_rank0(raytrain_context *ctx, const raytrain_metric metrics[]
 static int leave_decide(raytrain_context *ctx, const struct combined *c,
                         struct loose_report *r)
 {
-    bool saved = c->block[LANE_CHECKPOINT].max > 0;
-
     ctx->stop_asked = c->block[LANE_ASKS_STOP].max > 0;
     r->leave =
         ctx->should_stop && !ctx->stop_asked &&
-        (ctx->stop_reason == STOP_CRITERIA || (saved && !preemption_goes_on(ctx)));
+        (ctx->stop_reason == STOP_CRITERIA || (r->saved && !preemption_goes_on(ctx)));
     return r->leave ? saving_drain(ctx->saving, &ctx->error) : 0;
 }
 
@@ -642,6 +640,7 @@ int session_report_loose(raytrain_context *ctx, struct loose_report *r,
     struct call call = {REPORT_LOOSE, r->metrics, r->n_metrics, NULL, r};
     int rc = report(ctx, &c, &call);
 
+    r->saved = rc == 0 && c.block[LANE_CHECKPOINT].max > 0;
     if (rc == 0)
         rc = leave_decide(ctx, &c, r);
     combined_free(&c);

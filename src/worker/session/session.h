@@ -294,8 +294,10 @@ struct loose_report {
      * outcome is the same on every rank. */
     int (*make)(void *arg, raytrain_checkpoint **out, struct error *err);
     void *make_arg;
-    /* The result, the same on every rank: training is to end, no rank asks whether it
-     * should, and what it has reported is durable. */
+    /* The results, the same on every rank. */
+    bool saved; /* some rank had a checkpoint */
+    /* Training is to end, no rank asks whether it should, and what it has reported is
+     * durable. */
     bool leave;
 };
 int session_report_loose(raytrain_context *ctx, struct loose_report *r,
