@@ -152,6 +152,10 @@ test_expect_success 'rows come from items, numbers, JSON and datasets of torch; 
 	assert from_items([3, 4]).take_all() == [{"item": 3}, {"item": 4}]
 	assert from_items([{"a": 1, "b": "x"}, {"a": 2.5, "b": None}]).take_all()[1] == {"a": 2.5, "b": None}
 	assert ids(data.range(5).take_all()) == [0, 1, 2, 3, 4] and data.range(3000000).count() == 3000000
+	assert data.range(5, override_num_blocks=5, concurrency=2).columns() == ["id"]
+	assert from_items([3], override_num_blocks=1).count() == 1
+	assert read_text("lines.jsonl", override_num_blocks=3, ray_remote_args={}).columns() == ["text"]
+	refused(TypeError, "no argument", data.range, 5, blocks=5)
 	j = read_json("lines.jsonl")
 	assert j.count() == 300 and j.schema() == {"id": ("int64", ()), "t": ("str", ()),
 	    "v": ("int64", (2,)), "f": ("float64", ())}, j.schema()
@@ -287,6 +291,10 @@ test_expect_success 'functions run in the workers, where every row arrives once 
 	    rows = sum(len(b["id"]) for b in valid.iter_batches(batch_size=64))
 	    np.save(f"orders-{rank}.npy", np.array(orders))
 	    raytrain.report({"rows": rows})
+	def numbers():
+	    shard = raytrain.get_dataset_shard("train")
+	    raytrain.report({"sum": sum(int(b["id"].sum()) for b in shard.iter_batches())})
+	assert trainer(numbers, {"train": data.range(10)}, workers=1).fit().metrics == {"sum": 45}
 	d = read_numpy("rows.npz").map_batches(in_worker)
 	def doubled(batch):
 	    in_worker(batch)

@@ -30,6 +30,38 @@ def check_path(path: Any) -> None:
         raise FileNotFoundError(errno.ENOENT, what, os.fspath(path))
 
 
+# Of Ray's tasks that read: how many there are, and what each has.
+_TASKS = {"parallelism", "concurrency", "override_num_blocks", "ray_remote_args", "num_cpus",
+          "num_gpus", "memory"}
+
+
+def without_tasks(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a function that reads.
+
+    Args:
+        options: Those that were given.
+
+    Returns:
+        All but those that say how Ray's tasks read: here the workers that train do it.
+    """
+    return {name: value for name, value in options.items() if name not in _TASKS}
+
+
+def check_tasks(who: str, options: dict[str, Any]) -> None:
+    """Of a function without further options.
+
+    Args:
+        who: Its name.
+        options: Those that were given.
+
+    Raises:
+        TypeError: There is one that does not concern Ray's tasks.
+    """
+    unknown = sorted(without_tasks(options))
+    if unknown:
+        raise TypeError(f"{who}() has no argument {unknown[0]!r}")
+
+
 # ---- Objects of Python ----
 
 
@@ -44,20 +76,25 @@ def columns_of_items(items: Any) -> Batch:
 
 
 class Numbers:
-    """A file of the numbers 0 .. n - 1, written a part at a time."""
+    """A file of the numbers 0 .. n - 1 as the column "id", written a part at a time. The
+    name of the column is in the file, of which a run keeps a copy with another name."""
 
     def __init__(self, n: int) -> None:
+        import zipfile
+
         import numpy
 
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ValueError(f"range() takes a number of rows of at least 1, not {n!r}")
-        self._file = _memory._File("id.npy")
+        self._file = _memory._File("rows.npz")
         self.path: str = self._file.path
         described = {"descr": "<i8", "fortran_order": False, "shape": (n,)}
-        with open(self.path, "wb") as out:
-            numpy.lib.format.write_array_header_1_0(out, described)
-            for first in range(0, n, _AT_ONCE):
-                numpy.arange(first, min(first + _AT_ONCE, n), dtype="<i8").tofile(out)
+        with zipfile.ZipFile(self.path, "w", allowZip64=True) as out:
+            with out.open("id.npy", "w", force_zip64=True) as member:
+                numpy.lib.format.write_array_header_1_0(member, described)
+                for first in range(0, n, _AT_ONCE):
+                    part = numpy.arange(first, min(first + _AT_ONCE, n), dtype="<i8")
+                    member.write(part.tobytes())
 
 
 # ---- Datasets of torch ----

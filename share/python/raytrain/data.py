@@ -73,7 +73,7 @@ def read_numpy(path: Path, *, columns: Sequence[str] | None = None,
     column each. label: such a file too, or a column. options: see read_hdf5()."""
     _sources.check_path(path)
     return Dataset(path, format="numpy", columns=columns, label=label, shuffle=shuffle,
-                   **options)
+                   **_sources.without_tasks(options))
 
 
 def read_csv(path: Path, *, columns: Sequence[str] | None = None,
@@ -91,7 +91,8 @@ def read_csv(path: Path, *, columns: Sequence[str] | None = None,
     return Dataset(path, format="csv", columns=columns, label=label, shuffle=shuffle,
                    delimiter=delimiter, header=None if header else False,
                    types=None if dtypes is None else _types(dtypes),
-                   missing=None if missing is None else list(missing), **options)
+                   missing=None if missing is None else list(missing),
+                   **_sources.without_tasks(options))
 
 
 def _types(dtypes: dict[str, Any]) -> list[Any]:
@@ -107,7 +108,8 @@ def _types(dtypes: dict[str, Any]) -> list[Any]:
 def read_text(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset:
     """The lines of text files, as the column "text". options: see read_hdf5()."""
     _sources.check_path(path)
-    return Dataset(path, format="text", shuffle=shuffle, **options)
+    return Dataset(path, format="text", shuffle=shuffle,
+                   **_sources.without_tasks(options))
 
 
 def read_libsvm(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset:
@@ -128,11 +130,13 @@ def from_numpy(arrays: Any) -> Dataset:
     return made
 
 
-def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame]) -> Dataset:
+def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame],
+                **tasks: Any) -> Dataset:
     """The rows of a DataFrame of pandas, or of a list of DataFrames, as from_numpy() has
     them. Categories are their values; a column of integers or bool with missing values is
     float64, with NaN. The index is left out: df.reset_index() makes columns of it. Times
-    are refused: make numbers of them, df["t"].astype("int64")."""
+    are refused: make numbers of them, df["t"].astype("int64"). tasks: see range()."""
+    _sources.check_tasks("from_pandas", tasks)
     if isinstance(df, (list, tuple)):
         import pandas
 
@@ -146,14 +150,29 @@ def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame]) -> Dataset:
     return from_numpy(columns)
 
 
-def from_items(items: list[Any]) -> Dataset:
+def from_items(items: list[Any], **tasks: Any) -> Dataset:
     """The rows of a list: dicts, {column: value}, or values, which become the column
-    "item". They are kept as those of from_numpy()."""
+    "item". They are kept as those of from_numpy(). tasks: see range()."""
+    _sources.check_tasks("from_items", tasks)
     return from_numpy(_sources.columns_of_items(items))
 
 
-def range(n: int) -> Dataset:
-    """The numbers from 0 on, as the column "id"."""
+def range(n: int, **tasks: Any) -> Dataset:
+    """The numbers from 0 on, as the column "id".
+
+    Args:
+        n: How many.
+        tasks: parallelism, concurrency, override_num_blocks and what else Ray knows of the
+            tasks that read. They have no effect: the workers that train read the rows.
+
+    Returns:
+        The Dataset.
+
+    Raises:
+        ValueError: n is not a positive int.
+        TypeError: There is no such argument.
+    """
+    _sources.check_tasks("range", tasks)
     file = _sources.Numbers(n)
     made = Dataset(file.path, format="numpy")
     made._file = file
@@ -168,19 +187,23 @@ def from_torch(dataset: object) -> Dataset:
     return range(len(dataset))._changed_by(op)
 
 
-def read_parquet(paths: object, *, columns: list[Any] | None = None) -> Dataset:
+def read_parquet(paths: object, *, columns: list[Any] | None = None,
+                 **tasks: Any) -> Dataset:
     """The rows of Parquet files: a path, a pattern, a directory, or a list of these. Needs
     pyarrow, here and in the workers, which read each row group once, before the first epoch.
-    columns: the names of those to read."""
+    columns: the names of those to read. tasks: see range()."""
+    _sources.check_tasks("read_parquet", tasks)
     groups, total = _sources.parquet_groups(paths, columns)
     return from_items(groups)._changed_by(_sources.ReadGroups(columns, total))
 
 
-def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = None) -> Dataset:
+def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = None,
+              **tasks: Any) -> Dataset:
     """The rows of files that have a JSON object in each line, also compressed with gzip. The
     columns and their types are those of the first 1000 rows; dtypes: {column: "int64",
     "float64", "bool" or "str"} adds others. The workers read each line once, before the first
-    epoch."""
+    epoch. tasks: see range()."""
+    _sources.check_tasks("read_json", tasks)
     if not lines:
         raise ValueError("read_json: files have an object in each line; of a file with one "
                          "array, from_items(json.load(file))")
