@@ -226,6 +226,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_helper.py \
 	share/python/raytrain/_events.py \
 	share/python/raytrain/_instead.py share/python/raytrain/_launch.py \
+	share/python/raytrain/_lazy.py \
 	share/python/raytrain/_lightgbm_callback.py \
 	share/python/raytrain/_local_mode.py \
 	share/python/raytrain/_made_rows.py share/python/raytrain/_mapping.py \

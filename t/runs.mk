@@ -97,7 +97,12 @@ TORCH_TESTS = t/1330-torch.t t/1331-torch-nodes.t
 dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
 EXTRA_DIST += t/check/ddp_cases.py
-EXTRA_DIST += t/python-standins/lightning/__init__.py t/python-standins/lightning/pytorch.py \
+EXTRA_DIST += t/python-standins/lightning/__init__.py t/python-standins/lightning/fabric.py \
+	t/python-standins/lightning/pytorch/__init__.py \
+	t/python-standins/lightning/pytorch/callbacks.py \
+	t/python-standins/lightning/pytorch/strategies.py \
+	t/python-standins/lightning/pytorch/plugins/__init__.py \
+	t/python-standins/lightning/pytorch/plugins/environments.py \
 	t/python-standins/transformers/__init__.py t/python-standins/tensorflow/__init__.py \
 	t/python-standins/lightgbm/__init__.py
 

@@ -136,11 +136,10 @@ else:
 
     def __getattr__(name: str) -> object:
         """Load a public name at its first use."""
-        from importlib import import_module
-
         if name in _NAMES:
-            value = getattr(import_module("raytrain." + _NAMES[name]), name)
-            globals()[name] = value
+            from ._lazy import load
+
+            value = globals()[name] = load("raytrain." + _NAMES[name], name)
             return value
         if name == "config":
             from ._session import facts

@@ -15,7 +15,8 @@ from ._session import facts
 from .collective import barrier, broadcast_from_rank_zero
 
 
-def needed(library: str, names: tuple[str, ...], install: str) -> Any:
+def needed(library: str, names: tuple[str, ...], install: str,
+           parts: tuple[str, ...] = ()) -> Any:
     """A module of another library.
 
     Args:
@@ -23,6 +24,7 @@ def needed(library: str, names: tuple[str, ...], install: str) -> Any:
         names: Modules that have the same content; one that the script has imported comes
             before the others.
         install: How it is installed, for the message.
+        parts: Modules below it, which need not come with it.
 
     Returns:
         The module.
@@ -36,7 +38,10 @@ def needed(library: str, names: tuple[str, ...], install: str) -> Any:
     first = None
     for name in sorted(names, key=lambda name: tops[name] not in sys.modules):
         try:
-            return import_module(name)
+            module = import_module(name)
+            for part in parts:
+                import_module(f"{name}.{part}")
+            return module
         except ImportError as error:
             first = first or error
     raise ImportError(f"{library} is needed for this, and cannot be imported ({first}): "

@@ -12,7 +12,8 @@ from .._context import get_context, report
 from ..torch import get_device
 
 _pl: Any = _frameworks.needed("Lightning", ("lightning.pytorch", "pytorch_lightning"),
-                              "pip install lightning")
+                              "pip install lightning",
+                              ("callbacks", "plugins.environments", "strategies"))
 
 
 # ---- Where a worker is ----

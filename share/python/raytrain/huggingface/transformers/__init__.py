@@ -35,11 +35,10 @@ else:
 
     def __getattr__(name: str) -> object:
         """Load a public name at its first use."""
-        from importlib import import_module
-
         if name in _NAMES:
-            value = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
-            globals()[name] = value
+            from ..._lazy import load
+
+            value = globals()[name] = load(f"{__name__}.{_NAMES[name]}", name)
             return value
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -1,0 +1,1 @@
+from ...fabric import LightningEnvironment  # noqa: F401
