@@ -618,15 +618,15 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	refused("takes one argument", lambda: trainer(lambda a, b: None))
 	refused("is a function", lambda: DataParallelTrainer(3))
 	refused("ScalingConfig of raytrain", lambda: DataParallelTrainer(train, scaling_config={}))
-	refused("at least 1, not 0",
-	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"CPU": 0})))
-	refused("use_gpu is False",
-	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"GPU": 1})))
-	refused("--srun-args",
-	        lambda: fit(scaling_config=ScalingConfig(resources_per_worker={"TPU": 1})))
+	refused("at least 1, not 0", lambda: ScalingConfig(resources_per_worker={"CPU": 0}))
+	refused("use_gpu is False", lambda: ScalingConfig(resources_per_worker={"GPU": 1}))
+	refused("TPUs", lambda: ScalingConfig(use_gpu=True, use_tpu=True))
+	refused("--srun-args", lambda: ScalingConfig(resources_per_worker={"TPU": 1}))
 	refused("SALLOC_CONSTRAINT", lambda: ScalingConfig(label_selector={"zone": "a"}))
-	refused("a fraction of a GPU", lambda: fit(scaling_config=ScalingConfig(
-	    use_gpu=True, resources_per_worker={"GPU": 1.5})))
+	refused("a fraction of a GPU", lambda: ScalingConfig(
+	    use_gpu=True, resources_per_worker={"GPU": 1.5}))
+	refused("such as " + repr("4G"), lambda: ScalingConfig(
+	    resources_per_worker={"memory": "4 cows"}).total_resources)
 	refused("mount that storage", lambda: RunConfig(storage_path="s3://bucket/x"))
 	refused("file:///PATH", lambda: RunConfig(storage_path="file://elsewhere/runs"))
 	refused("is no callback of raytrain", lambda: RunConfig(callbacks=[object()]))
@@ -638,6 +638,23 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	                                    placement_strategy="DIAGONAL")))
 	EOT
 	"$PYTHON" -W error refused.py 2>err && grep "placement_strategy" err
+'
+test_expect_success 'the resources of a ScalingConfig are those that were asked for' '
+	"$PYTHON" - <<-\EOT
+	from common import *
+	def has(total, cpus, gpus, more={}, **asked):
+	    config = ScalingConfig(num_workers=4, **asked)
+	    assert config.total_resources == total, config.total_resources
+	    assert (config.num_cpus_per_worker, config.num_gpus_per_worker) == (cpus, gpus)
+	    assert config.additional_resources_per_worker == more
+	has({"CPU": 4}, 1, 0)
+	has({"GPU": 4}, 0, 1, use_gpu=True)
+	has({"CPU": 8, "GPU": 2.0}, 2, 0.5, use_gpu=True, resources_per_worker={"CPU": 2, "GPU": 0.5})
+	has({"memory": 6 << 30}, 0, 0, {"memory": 3 << 29}, resources_per_worker={"memory": "1.5G"})
+	has({"CPU": 4, "memory": 4096}, 1, 0, {"memory": 1024},
+	    resources_per_worker={"CPU": 1, "memory": 1024})
+	assert ScalingConfig(num_workers=(2, 8)).total_resources == {"CPU": 8}
+	EOT
 '
 cat >written.py <<\EOT
 from common import *

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Sequence, cast
 
@@ -89,6 +90,17 @@ def _gpus(what: str, value: object) -> int | float:
                          f"on, not {value!r}") from None
 
 
+def _bytes(text: str) -> int:
+    """A size as raytrain.cfg has it: "4G"."""
+    found = re.fullmatch(r"(\d+(?:\.\d{1,9})?)(?:B|([KMGTPE])(?:i?B)?)?", text,
+                         re.IGNORECASE | re.ASCII)
+    if not found:
+        raise ValueError("ScalingConfig: resources_per_worker['memory'] is a number of bytes, "
+                         f"or a size such as '4G', not {text!r}")
+    scale = 1 << 10 * " KMGTPE".index((found[2] or " ").upper())
+    return int(found[1]) * scale if found[1].isdigit() else int(float(found[1]) * scale)
+
+
 class ScalingConfig(_Config):
     """How many workers there are, what each of them has, and where they run.
 
@@ -137,6 +149,7 @@ class ScalingConfig(_Config):
                 _warn(f"ScalingConfig: resources_per_worker[{name!r}] is {value}: workers "
                       f"have whole cores, {math.ceil(value)}", 3)
         self._set(locals())
+        self._resources()  # what cannot be is an error here
 
     def _resources(self) -> dict[str, Any]:
         names = {"cpu": "cpu", "gpu": "gpu", "memory": "memory"}
@@ -191,14 +204,41 @@ class ScalingConfig(_Config):
         return keys
 
     @property
+    def num_cpus_per_worker(self) -> int:
+        """The cores of a worker; 0 if nothing was said of them."""
+        return int(self._each().get("CPU", 0))
+
+    @property
+    def num_gpus_per_worker(self) -> int | float:
+        """The GPUs of a worker."""
+        gpus: int | float = self._each().get("GPU", 0)
+        return gpus
+
+    @property
+    def additional_resources_per_worker(self) -> dict[str, Any]:
+        """What a worker has beside cores and GPUs."""
+        return {name: n for name, n in self._each().items() if name not in ("CPU", "GPU")}
+
+    @property
     def total_resources(self) -> dict[str, Any]:
-        """The resources of all workers, {"CPU": ..., "GPU": ...}."""
+        """The resources of all workers, {"CPU": ..., "GPU": ..., "memory": bytes}, as far as
+        they were asked for; of (MIN, MAX) workers, of MAX."""
         workers = self.num_workers
         if isinstance(workers, (tuple, list)):
             workers = workers[1]
-        each = self._resources()
-        return {"CPU": float(workers * each.get("cpu", 1)),
-                "GPU": float(workers * each.get("gpu", 1 if self.use_gpu else 0))}
+        return {name: n * workers for name, n in self._each().items()}
+
+    def _each(self) -> dict[str, Any]:
+        """The resources of a worker, by Ray's names. A core if nothing else was asked for."""
+        asked = self._resources()
+        if self.use_gpu:
+            asked.setdefault("gpu", 1)
+        elif not self.resources_per_worker:
+            asked["cpu"] = 1
+        if isinstance(asked.get("memory"), str):
+            asked["memory"] = _bytes(asked["memory"])
+        names = {"cpu": "CPU", "gpu": "GPU"}
+        return {names.get(name, name): n for name, n in asked.items() if n}
 
 
 class FailureConfig(_Config):
@@ -234,8 +274,6 @@ class FailureConfig(_Config):
 
 def _says_low_is_good(metric: object) -> bool:
     """Does its name say so? The same rule as that of raytrain.cfg(5)."""
-    import re
-
     if not isinstance(metric, str):
         return False
     words = re.findall("[a-z0-9]+", metric.lower())
