@@ -196,7 +196,7 @@ test_expect_success 'an error names the file, the column or the mistake' '
 	refused("\\xff.h5", lambda: read_hdf5("bytes").count())
 	data = read_hdf5("rows.h5")
 	refused("at least 1", lambda: list(data.iter_batches(batch_size=0)))
-	refused("shuffle=True", lambda: data.iter_batches(local_shuffle_buffer_size=9))
+	refused("local_shuffle_buffer_size is", lambda: data.iter_batches(local_shuffle_buffer_size=0))
 	huge = list(data.iter_batches(batch_size=2 ** 40))
 	assert len(huge) == 1 and len(huge[0]["id"]) == 17
 	refused("integer", lambda: data.iter_batches(batch_size=1.5))
@@ -322,21 +322,50 @@ test_expect_success 'a worker that was killed goes on in the middle of an epoch'
 	    start = checkpoint.to_dict()["epoch"] if checkpoint else 0
 	    data = raytrain.get_dataset_shard("train")
 	    for epoch in range(start, 2):
-	        for k, b in enumerate(data.iter_batches(batch_size=50)):
+	        for k, b in enumerate(data.iter_batches(batch_size=50, local_shuffle_buffer_size=MIXED)):
 	            with open(f"seen-{epoch}-{rank}", "a") as file:
 	                file.write("".join(f"{i}\n" for i in b["id"]))
 	            raytrain.report({"k": k}, checkpoint=Checkpoint.from_dict({"epoch": epoch}))
 	            if epoch == 1 and k == 6 and attempt == 0:
 	                raytrain.report({"k": k})
 	                os.kill(os.getpid(), 9)
-	fit(train, {"train": read_hdf5("large.h5", shuffle=True)},
-	    run={"name": "middle", "failure_config": FailureConfig(max_failures=1),
-	         "checkpoint_config": raytrain.CheckpointConfig(mode="sync")})
-	for epoch in range(2):
-	    seen = [int(i) for r in range(2) for i in open(f"seen-{epoch}-{r}")]
-	    assert sorted(seen) == list(range(5000)), (epoch, len(seen))
+	for MIXED in None, 500:
+	    fit(train, {"train": read_hdf5("large.h5", shuffle=MIXED is None)},
+	        run={"name": f"middle-{MIXED}", "failure_config": FailureConfig(max_failures=1),
+	             "checkpoint_config": raytrain.CheckpointConfig(mode="sync")})
+	    orders = []
+	    for epoch in range(2):
+	        seen = [int(i) for r in range(2) for i in open(f"seen-{epoch}-{r}")]
+	        assert sorted(seen) == list(range(5000)), (epoch, len(seen))
+	        orders.append(seen)
+	        for r in range(2):
+	            os.unlink(f"seen-{epoch}-{r}")
+	    assert orders[0] != sorted(orders[0]) and orders[0] != orders[1]
 	EOT
 	"$PYTHON" middle.py 2>err
+'
+test_expect_success 'local_shuffle_buffer_size mixes rows that are near each other' '
+	cat >local.py <<-\EOT &&
+	from common import *
+	def order(data, **options):
+	    return [int(i) for b in data.iter_batches(batch_size=64, **options) for i in b["id"]]
+	data = read_hdf5("large.h5")
+	orders = [order(data, local_shuffle_buffer_size=100) for epoch in range(2)]
+	assert order(data) == list(range(5000))
+	assert sorted(orders[0]) == sorted(orders[1]) == list(range(5000)) and orders[0] != orders[1]
+	# Adjacent blocks of the file stay together: here a window is one block.
+	firsts = [orders[0].index(i) // 640 for i in range(640)]
+	assert len(set(firsts)) <= 3, set(firsts)
+	shuffled = read_hdf5("large.h5", shuffle=True)
+	assert order(shuffled, local_shuffle_buffer_size=100) == order(read_hdf5("large.h5", shuffle=True))
+	made = data.filter(lambda row: row["id"] % 2 == 0)
+	ids = order(made, local_shuffle_buffer_size=50)
+	assert sorted(ids) == list(range(0, 5000, 2)) != ids and max(ids[:50]) < 100
+	frames = list(data.iter_batches(batch_size=5000, batch_format="pandas",
+	                                local_shuffle_buffer_size=5000))
+	assert frames[0]["id"].tolist() != list(range(5000))
+	EOT
+	"$PYTHON" local.py 2>err
 '
 test_expect_success 'a dataset that is not there is a KeyError at once, in one worker alone, too' '
 	cat >missing.py <<-\EOT &&

@@ -412,6 +412,15 @@ def pieces(ops: list[Any], batch: Batch) -> Iterator[Batch]:
         yield from pieces(rest, piece)
 
 
+def mixed(batches: Iterator[Batch], rows: int) -> Iterator[Batch]:
+    """The same rows, this many at a time in a random order."""
+    import numpy
+
+    for batch in rebatched(batches, rows, False):
+        order = numpy.random.permutation(rows_of(batch))
+        yield {name: array[order] for name, array in batch.items()}
+
+
 def rebatched(batches: Iterator[Batch], size: int, drop_last: bool) -> Iterator[Batch]:
     """The same rows in batches of this size."""
     held: list[Batch] = []

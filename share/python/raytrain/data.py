@@ -257,14 +257,19 @@ class DataIterator:
 
         With last_batch="pad" among the options of the dataset all batches are full: the
         last one ends with rows of the epoch's beginning, as many as `padding` says.
+
+        local_shuffle_buffer_size: the rows are in another order in each epoch, as with the
+        option shuffle_window=: at least this many rows of each worker are mixed with each
+        other at a time. A dataset that is shuffled stays as it is. All workers give the same.
+        The order follows from the seed of the run, so local_shuffle_seed has no effect.
         """
-        _refuse_local_shuffle(local_shuffle_buffer_size)
+        mixed = _mixed(local_shuffle_buffer_size)
         if batch_format in ("numpy", "default", None):
-            return self._batches(batch_size, drop_last)
+            return self._batches(batch_size, drop_last, mixed=mixed)
         _row_ops.check_format(batch_format)
         _check_size(batch_size)
         return Batches(lambda: (_row_ops.to_format(batch, batch_format) for batch in
-                                self._generate(batch_size, drop_last, False, False)))
+                                self._generate(batch_size, drop_last, False, False, mixed)))
 
     def iter_torch_batches(self, *, batch_size: int = 256,
                            dtypes: torch.dtype | dict[str, torch.dtype] | None = None,
@@ -280,7 +285,7 @@ class DataIterator:
         BatchMapper. dtypes: a torch.dtype for all columns, or
         {column: torch.dtype}. device: "auto" is that of this worker. collate_fn: takes
         the dict of NumPy arrays, and returns what is yielded."""
-        _refuse_local_shuffle(local_shuffle_buffer_size)
+        mixed = _mixed(local_shuffle_buffer_size)
         if collate_fn is not None and dtypes is not None:
             raise ValueError("iter_torch_batches: give dtypes or collate_fn, not both")
         if device == "auto":
@@ -296,7 +301,7 @@ class DataIterator:
                 def make(batch: Any) -> Any:
                     return _to_torch(batch, columns if codes else _frame.described(batch),
                                      dtypes)
-            for batch in self._generate(batch_size, drop_last, codes, False):
+            for batch in self._generate(batch_size, drop_last, codes, False, mixed):
                 yield _to_device(make(batch), device, pin_memory)
 
         _check_size(batch_size)
@@ -383,18 +388,18 @@ class DataIterator:
         return self._handle
 
     def _batches(self, batch_size: int, drop_last: bool, codes: bool = False,
-                 unpadded: bool = False) -> Batches[dict[str, Any]]:
+                 unpadded: bool = False, mixed: int = 0) -> Batches[dict[str, Any]]:
         """Each iter() begins an epoch at the first batch that is asked for."""
         _check_size(batch_size)
-        return Batches(lambda: self._generate(batch_size, drop_last, codes, unpadded))
+        return Batches(lambda: self._generate(batch_size, drop_last, codes, unpadded, mixed))
 
-    def _generate(self, batch_size: int, drop_last: bool, codes: bool,
-                  unpadded: bool) -> Iterator[dict[str, Any]]:
+    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool,
+                  mixed: int) -> Iterator[dict[str, Any]]:
         handle = self._open()
         server = self._server
         begun = server.call("dataset_begin", {
             "id": handle["id"], "batch_size": batch_size, "drop_last": drop_last,
-            "equal": self._equal, "unpadded": unpadded})[0]
+            "equal": self._equal, "unpadded": unpadded, "mixed": mixed})[0]
         while True:
             asked = self._asked("dataset_next", {"pass": begun["pass"]}, codes)
             if asked[0] is None:
@@ -456,12 +461,14 @@ def _only(asked: tuple[Any, ...]) -> Any:
     return asked[0]
 
 
-def _refuse_local_shuffle(size: int | None) -> None:
-    if size is not None:
-        raise ValueError(
-            "local_shuffle_buffer_size: raytrain shuffles all rows, in an order that is "
-            "the same on any number of workers: datasets={NAME: read_hdf5(PATH, "
-            "shuffle=True)}")
+def _mixed(size: Any) -> int:
+    """How many rows of a worker are mixed at a time; 0: the dataset says."""
+    if size is None:
+        return 0
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise ValueError("local_shuffle_buffer_size is a number of rows of at least 1, or "
+                         f"None, not {size!r}")
+    return min(size, 1 << 62)
 
 
 def _device() -> Any:
@@ -680,10 +687,14 @@ class Dataset(Transforms, DataIterator):
         for batch in batches:
             yield from _row_ops.pieces(self._functions, batch)
 
-    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool) -> Any:
+    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool,
+                  mixed: int) -> Any:
         if not self._streams():
-            return super()._generate(batch_size, drop_last, codes, unpadded)
-        return _row_ops.rebatched(self._blocks(), batch_size, drop_last)
+            return super()._generate(batch_size, drop_last, codes, unpadded, mixed)
+        blocks = self._blocks()
+        if mixed:
+            blocks = _row_ops.mixed(blocks, mixed)
+        return _row_ops.rebatched(blocks, batch_size, drop_last)
 
     def _open(self) -> dict[str, Any]:
         """Of rows that follow a function, files are made first."""

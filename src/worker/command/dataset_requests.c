@@ -9,7 +9,8 @@
  *                  client no longer needs. The reply has the columns, the words of
  *                  some as its data (frame_wire.h), and "warnings", texts for the user
  *   dataset_begin  begin a pass: an epoch, or what is left of one; "unpadded" leaves out
- *                  the rows that fill up its last batch
+ *                  the rows that fill up its last batch; "mixed" is how many rows of
+ *                  each worker are mixed at a time, if the dataset is not shuffled
  *   dataset_next   the next batch, into one of the view's slots, and the places of its
  *                  arrays there; "padding" if rows at its end fill it up
  *   dataset_peek   the first batch of this epoch, likewise; the position stays what it is
@@ -372,6 +373,15 @@ static int position_begin(struct shard *s, struct error *err)
     return 0;
 }
 
+static void mix(raytrain_dataset *ds, json_int_t rows_each)
+{
+    uint64_t rows = rows_each > 0 ? (uint64_t)rows_each : 0;
+
+    if (rows > dataset_rows(ds))
+        rows = dataset_rows(ds);
+    dataset_set_mixed(ds, rows * (uint64_t)dataset_workers(ds));
+}
+
 static int begin(struct companion *c, const struct request *q, struct reply *reply,
                  struct error *err)
 {
@@ -382,6 +392,7 @@ static int begin(struct companion *c, const struct request *q, struct reply *rep
         return -1;
     if (rows < 1)
         return error_set(err, RAYTRAIN_EINVAL, "a batch has at least 1 row");
+    mix(v->shard->ds, json_integer_value(json_object_get(q->args, "mixed")));
     if ((uint64_t)rows != v->batch_rows && layout(v, (uint64_t)rows, err) < 0)
         return -1;
     v->drop_last = request_flag(q, "drop_last");

@@ -22,7 +22,7 @@ struct raytrain_dataset {
     int rank, size;
     uint64_t seed;
     enum last_batch last_batch;
-    struct order_kind kind; /* of the epochs that begin in this process */
+    struct order_kind configured, kind; /* of the epochs that begin in this process */
     struct table table;
     struct left_out left_out;
     struct frame columns;        /* of the table; no rows */
@@ -243,7 +243,7 @@ int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env
 
     if (rc == 0) {
         ds->table = table;
-        ds->kind = dataset_table_order(cfg, &table);
+        ds->kind = ds->configured = dataset_table_order(cfg, &table);
         ds->at = epoch_begin(ds, 0);
         rc = dataset_start(ds, env->chain, err);
         if (rc == 0)
@@ -567,6 +567,16 @@ int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *er
                          "dataset \"%s\": a batch has at least 1 row", ds->name);
     ds->batch_rows = rows;
     return 0;
+}
+
+void dataset_set_mixed(raytrain_dataset *ds, uint64_t rows)
+{
+    bool shuffled = ds->configured.block > 0;
+
+    ds->kind = rows > 0 && !shuffled ? dataset_table_windows(&ds->table, rows)
+                                     : ds->configured;
+    if (ds->at.position == 0)
+        ds->at.kind = ds->kind;
 }
 
 /* With last_batch = "drop", an epoch may have no batch at all, and would end again and

@@ -140,6 +140,10 @@ int dataset_ragged_bytes(const raytrain_dataset *ds, uint64_t batch, uint64_t *b
                          struct error *err);
 /* Takes effect with the next batch, even in the middle of an epoch. */
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err);
+/* Whether the rows of epochs that begin from now on are mixed, this many at a time: 0, as
+ * the configuration says. Rows that it shuffles stay so. All ranks of the split make the
+ * same call; an epoch that has begun keeps its order. Not if the caller brings the rows. */
+void dataset_set_mixed(raytrain_dataset *ds, uint64_t rows);
 /* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged. RAYTRAIN_EINVAL
  * if the caller brings the rows. */
 int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err);

@@ -32,14 +32,17 @@ static uint64_t block_rows(const struct table *t)
 struct order_kind dataset_table_order(const struct dataset_config *cfg,
                                       const struct table *t)
 {
-    struct order_kind kind = {.block = cfg->shuffle};
-    uint64_t most;
-
     if (!cfg->shuffle || cfg->shuffle_window == 0)
-        return kind;
-    kind.block = block_rows(t);
-    kind.window = (cfg->shuffle_window - 1) / kind.block + 1;
-    most = WINDOW_ROWS_MAX / kind.block;
+        return (struct order_kind){.block = cfg->shuffle};
+    return dataset_table_windows(t, cfg->shuffle_window);
+}
+
+struct order_kind dataset_table_windows(const struct table *t, uint64_t rows)
+{
+    struct order_kind kind = {.block = block_rows(t)};
+    uint64_t most = WINDOW_ROWS_MAX / kind.block;
+
+    kind.window = (rows - 1) / kind.block + 1;
     kind.window = kind.window < most ? kind.window : most;
     return kind;
 }
