@@ -31,6 +31,10 @@ class Recorder(raytrain.UserCallback):
         self.note("exception", run_context.attempt)
     def after_worker_group_shutdown(self, group):
         self.note("gone", group.run_attempt_id)
+    def before_run(self, run_context):
+        self.note("before", run_context.name)
+    def after_run(self, run_context, result):
+        self.note("after", run_context.attempt, result and result.status)
     def after_controller_finish(self, result):
         self.result = result
         self.note("finish", result.status)
@@ -74,9 +78,10 @@ test_expect_success 'the methods are called in order, with metrics and checkpoin
 	if __name__ == "__main__":
 	    calls = Recorder()
 	    result = trainer(train, ["csv", calls], {}, name="order").fit()
-	    assert calls.calls == [("start", "order", -1), ("group", 0, 2, 1), ("report", 1),
+	    assert calls.calls == [("before", "order"), ("start", "order", -1),
+	        ("group", 0, 2, 1), ("report", 1),
 	        ("report", 2), ("report", 3), ("report", 4), ("gone", 0),
-	        ("finish", "finished")], calls.calls
+	        ("finish", "finished"), ("after", 0, "finished")], calls.calls
 	    [metrics] = calls.metrics
 	    assert metrics["loss"] == 40 and metrics["note"] == "n0", metrics
 	    assert math.isnan(metrics["bad"]) and len(metrics) == 3
@@ -104,8 +109,8 @@ test_expect_success 'an attempt that fails is an exception of its rank, and anot
 	    calls = Recorder()
 	    trainer(train, [calls], {"fail": True}, workers=1, failures=1, name="again").fit()
 	    kinds = [c[0] for c in calls.calls]
-	    assert kinds == ["start", "group"] + ["report"] * 3 + ["exception", "gone", "group",
-	        "report", "gone", "finish"], calls.calls
+	    assert kinds == ["before", "start", "group"] + ["report"] * 3 + ["exception", "gone",
+	        "group", "report", "gone", "finish", "after"], calls.calls
 	    [(rank, error)] = calls.failed.items()
 	    assert rank == 0 and type(error) is ValueError and error.args == ("on purpose",)
 	    assert ("group", 1, 1, 1) in calls.calls
@@ -115,23 +120,76 @@ test_expect_success 'an attempt that fails is an exception of its rank, and anot
 	"$PYTHON" again.py >out 2>err && grep ok out &&
 	! grep "callbacks = ( \"csv\"" runs/again/run.cfg
 '
-test_expect_success 'an exception in a method is a warning, and the others are called' '
+# A function that never saves ends only when its workers are killed.
+test_expect_success 'an exception in a method ends the run, and is the cause of a ControllerError' '
 	cat >bad.py <<-\EOT &&
 	from steps import *
-	class Bad(raytrain.UserCallback):
+	import pickle
+	class Bad(Recorder):
 	    def after_report(self, run_context, metrics, checkpoint):
-	        sys.exit("this is not the end") if metrics[0]["loss"] > 10 else {}["missing"]
+	        super().after_report(run_context, metrics, checkpoint)
+	        {"exit": lambda: sys.exit("not the end"), "key": lambda: {}["missing"]}[kind]()
+	def forever():
+	    while True:
+	        raytrain.report({"x": 1})
+	        time.sleep(0.01)
 	if __name__ == "__main__":
+	    for kind, cause in ("key", KeyError), ("exit", SystemExit):
+	        calls, other = Bad(), Recorder()
+	        try:
+	            trainer(forever, [calls, other], name="bad-" + kind).fit()
+	            raise AssertionError
+	        except raytrain.ControllerError as error:
+	            assert type(error.__cause__) is cause, error.__cause__
+	            assert error.controller_failure is error.__cause__
+	            assert "Bad.after_report() has failed: " + cause.__name__ in str(error), error
+	            assert error.result.status == "stopped" and error.result.metrics["x"] == 1
+	            assert str(pickle.loads(pickle.dumps(error))) == str(error)
+	        kinds = [c[0] for c in calls.calls]
+	        assert kinds == ["before", "start", "group", "report", "after"], kinds
+	        assert [c[0] for c in other.calls] == ["before", "start", "group", "after"]
+	        nothing_left()
+	    print("ok")
+	EOT
+	timeout -k 9 40 "$PYTHON" bad.py >out 2>err && grep ok out && no_process_left
+'
+test_expect_success 'before_run() comes before all, and after_run() after failures, too' '
+	cat >around.py <<-\EOT &&
+	from steps import *
+	class No(Recorder):
+	    def before_run(self, run_context):
+	        assert not os.path.exists(run_context.path)
+	        raise ValueError("not today")
+	class NotAfter(Recorder):
+	    def after_run(self, run_context, result):
+	        raise OSError("no mail today")
+	if __name__ == "__main__":
+	    calls = No()
+	    try:
+	        trainer(train, [calls], {}, name="never").fit()
+	        raise AssertionError
+	    except raytrain.ControllerError as error:
+	        assert error.controller_failure.args == ("not today",) and error.result is None
+	    assert calls.calls == [("after", -1, None)] and not os.path.exists("runs/never")
 	    calls = Recorder()
-	    result = trainer(train, [Bad(), calls], {}, name="bad", on_existing="fresh").fit()
-	    assert result.status == "finished" and len(calls.calls) == 8
+	    try:
+	        trainer(train, [calls], {"fail": True}, name="failed").fit()
+	        raise AssertionError
+	    except raytrain.WorkerGroupError:
+	        pass
+	    assert calls.calls[-1] == ("after", 0, "failed"), calls.calls
+	    calls = Recorder()
+	    try:
+	        trainer(train, [NotAfter(), calls], {"fail": True}, workers=1, name="twice").fit()
+	        raise AssertionError
+	    except raytrain.ControllerError as error:
+	        assert isinstance(error.__cause__, OSError)
+	        assert isinstance(error.__cause__.__context__, raytrain.WorkerGroupError)
+	    assert calls.calls[-1] == ("after", 0, "failed"), calls.calls
 	    nothing_left()
 	    print("ok")
 	EOT
-	"$PYTHON" bad.py >out 2>err && grep ok out &&
-	grep "RuntimeWarning: Bad.after_report() has failed; the run goes on" err &&
-	grep "^KeyError: .missing" err && grep "^SystemExit: this is not the end" err &&
-	"$PYTHON" -W error bad.py >out 2>err && grep ok out && grep "^KeyError: .missing" err
+	"$PYTHON" around.py >out 2>err && grep ok out
 '
 test_expect_success 'a slow method holds up nothing and misses nothing; fit() waits for it' '
 	cat >slow.py <<-\EOT &&
@@ -143,7 +201,8 @@ test_expect_success 'a slow method holds up nothing and misses nothing; fit() wa
 	if __name__ == "__main__":
 	    calls = Slow()
 	    trainer(train, [calls], {}, name="slow").fit()
-	    assert [c[0] for c in calls.calls] == ["group"] + ["report"] * 4 + ["gone", "finish"]
+	    assert [c[0] for c in calls.calls] == ["before", "group"] + ["report"] * 4 + [
+	        "gone", "finish", "after"], calls.calls
 	    nothing_left()
 	    print("ok")
 	EOT
@@ -200,14 +259,16 @@ test_expect_success 'a configuration that is refused, and raytrain-run killed: n
 	        trainer(train, [calls], {}, name="bad/name").fit()
 	    except ValueError:
 	        pass
-	    assert calls.calls == []
+	    assert calls.calls == [("before", "bad/name"), ("after", -1, None)], calls.calls
 	    nothing_left()
 	    calls = Kill()
 	    try:
 	        trainer(forever, [calls], workers=1, name="killed").fit()
 	    except raytrain.TrainingFailedError as error:
 	        assert "signal 9" in str(error), error
-	    assert calls.calls[:2] == [("start", "killed", -1), ("group", 0, 1, 1)]
+	    assert calls.calls[:3] == [("before", "killed"), ("start", "killed", -1),
+	                               ("group", 0, 1, 1)]
+	    assert calls.calls[-1] == ("after", 0, None)
 	    nothing_left()
 	    print("ok")
 	EOT
@@ -220,7 +281,7 @@ test_expect_success 'Ctrl-C stops the run, and the callbacks hear of it' '
 	class Stop(Recorder):
 	    def after_report(self, run_context, metrics, checkpoint):
 	        super().after_report(run_context, metrics, checkpoint)
-	        if len(self.calls) == 3:
+	        if len(self.calls) == 4:
 	            os.kill(os.getpid(), signal.SIGINT)
 	def forever():
 	    while not raytrain.should_stop():
@@ -233,7 +294,7 @@ test_expect_success 'Ctrl-C stops the run, and the callbacks hear of it' '
 	        raise AssertionError
 	    except raytrain.TrainingStopped as stopped:
 	        assert stopped.result.status == "stopped"
-	    assert calls.calls[-1] == ("finish", "stopped"), calls.calls
+	    assert calls.calls[-2:] == [("finish", "stopped"), ("after", 0, "stopped")], calls.calls
 	    nothing_left()
 	    print("ok")
 	EOT
@@ -247,7 +308,8 @@ test_expect_success 'fit() of a run that had finished calls the function, and th
 	    run = RunConfig(launcher="local", callbacks=[calls])
 	    result = DataParallelTrainer.restore("runs/order", run_config=run).fit()
 	    assert result.status == "finished" and result.metrics["loss"] == 40
-	    assert [c[0] for c in calls.calls] == ["start", "group", "gone", "finish"], calls.calls
+	    assert [c[0] for c in calls.calls] == ["before", "start", "group", "gone", "finish",
+	                                           "after"], calls.calls
 	    nothing_left()
 	    print("ok")
 	EOT
@@ -279,7 +341,7 @@ test_expect_success 'dictionaries are callbacks with their settings, beside name
 	                    calls, {"type": "command", "argv": ["./keep.sh"], "every": 2,
 	                            "grace_s": 30, "events": ["report", "end"]},
 	                    {"type": "tensorboard"}], {}, name="groups").fit()
-	    assert calls.calls[-1] == ("finish", "finished")
+	    assert calls.calls[-2] == ("finish", "finished")
 	    print("ok")
 	EOT
 	"$PYTHON" groups.py >out 2>err && grep ok out &&
@@ -319,7 +381,8 @@ test_expect_success 'restore() takes callbacks anew' '
 	    again = DataParallelTrainer.restore("runs/restore", run_config=run)
 	    assert DataParallelTrainer.restore("runs/restore").run_config.callbacks is None
 	    again.fit()
-	    assert [c[0] for c in calls.calls] == ["start", "group", "report", "gone", "finish"]
+	    assert [c[0] for c in calls.calls] == ["before", "start", "group", "report", "gone",
+	                                           "finish", "after"], calls.calls
 	    print("ok")
 	EOT
 	"$PYTHON" restore.py >out 2>err && grep ok out

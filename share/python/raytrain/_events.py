@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 import json
 import os
 import select
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -24,6 +27,9 @@ from .result import Result
 
 VARIABLE = "RAYTRAIN_FIT_EVENTS"  # for raytrain-run: the path of the FIFO
 WAITING_BYTES = 64 << 20  # of events for slow callbacks; further ones are lost
+# Between requests to stop: the first one asks the workers, the second one kills them. Two at
+# the same time would be one, and a third one interrupts the writing of the result.
+STOP_AFTER_S = (1.0, 60.0)
 LATE_S = 2.0  # for the end of the FIFO after raytrain-run has ended
 
 def _warn(text: str) -> None:
@@ -99,8 +105,31 @@ class _Lines:
             return line
 
 
+class NoListener:
+    """In place of a Listener for a fit() without callbacks."""
+
+    failure: BaseException | None = None
+    failure_text = ""
+
+    def __enter__(self) -> NoListener:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def begin(self) -> None:
+        pass
+
+    def started(self, child: subprocess.Popen[bytes]) -> None:
+        pass
+
+    def end(self, result: Result | None, error: BaseException | None) -> None:
+        pass
+
+
 class Listener:
-    """From the start of raytrain-run to the last call of a callback."""
+    """From before_run() to after_run(): between these it is a context manager around
+    raytrain-run, at whose end the other calls have been made."""
 
     def __init__(self, callbacks: list[Any], run_context: RunContext) -> None:
         self._calls = _Calls(callbacks, run_context)
@@ -112,6 +141,8 @@ class Listener:
         self._caller = threading.Thread(target=self._call, name="raytrain-callbacks",
                                         daemon=True)
         self.environment = {VARIABLE: self._fifo.path}
+        self._child: subprocess.Popen[bytes] | None = None
+        self._over = threading.Event()
 
     def __enter__(self) -> Listener:
         self._reader.start()
@@ -122,6 +153,7 @@ class Listener:
         """raytrain-run has ended. Wait for the calls, unless there is an exception; another
         one, such as KeyboardInterrupt, ends the wait."""
         try:
+            self._over.set()
             os.write(self._end, b"\n")
             if kind is None:
                 self._reader.join()
@@ -134,9 +166,32 @@ class Listener:
                 os.close(fd)
             self._fifo.close()
 
+    @property
+    def failure(self) -> BaseException | None:
+        """The exception of a method that has ended the run."""
+        return self._calls.failure
+
+    @property
+    def failure_text(self) -> str:
+        return self._calls.failure_text
+
+    def begin(self) -> None:
+        self._calls.run_begins()
+
+    def end(self, result: Result | None, error: BaseException | None) -> None:
+        """The last call. If it fails, what the run has failed with is the context."""
+        failed = self.failure
+        self._calls.run_ends(result)
+        if failed is None and self.failure is not None and error is not None:
+            self.failure.__context__ = error
+
+    def started(self, child: subprocess.Popen[bytes]) -> None:
+        """raytrain-run runs."""
+        self._child = child
+
     def _report_losses(self) -> None:
         lost = self._lines.lost + self._calls.lost
-        if lost:
+        if lost and self.failure is None:
             _warn(f"the callbacks were too slow for {lost} events, which were lost")
 
     # ---- The threads ----
@@ -170,7 +225,19 @@ class Listener:
             line = self._lines.take()
             if line is None:
                 return
+            failed = self.failure
             self._calls.event(line)
+            if self.failure is not failed:
+                self._stop()
+
+    def _stop(self) -> None:
+        """End raytrain-run, by SIGINT as from a terminal: of several SIGTERMs it takes those
+        of the first seconds, and in a job of Slurm all, for one request."""
+        for delay in itertools.chain(STOP_AFTER_S, itertools.repeat(STOP_AFTER_S[-1])):
+            if self._child is not None:
+                self._child.send_signal(signal.SIGINT)
+            if self._over.wait(delay):
+                return
 
 
 class _Calls:
@@ -180,6 +247,8 @@ class _Calls:
         self._callbacks = callbacks
         self._context = run_context
         self.lost = 0
+        self.failure: BaseException | None = None
+        self.failure_text = ""
 
     def event(self, line: bytes) -> None:
         try:
@@ -187,19 +256,41 @@ class _Calls:
             handler = getattr(self, "_on_" + event["event"], None)
         except (ValueError, KeyError, TypeError):
             return
-        if handler:
+        if handler and self.failure is None:
             handler(event)
+
+    def run_begins(self) -> None:
+        self._all("before_run", self._context)
+
+    def run_ends(self, result: object) -> None:
+        """Of all callbacks, whatever happens: they may have something to close."""
+        for callback in self._callbacks:
+            self._call(callback, "after_run", self._context, result)
 
     def _all(self, method: str, *arguments: object) -> None:
         for callback in self._callbacks:
-            function = getattr(callback, method, None)
-            if function is None:
-                continue
-            try:
+            if not self._call(callback, method, *arguments):
+                return
+
+    def _call(self, callback: object, method: str, *arguments: object) -> bool:
+        function = getattr(callback, method, None)
+        try:
+            if function is not None:
                 function(*arguments)
-            except BaseException:  # also SystemExit: the run goes on
-                _warn(f"{type(callback).__name__}.{method}() has failed; the run goes on\n"
-                      + traceback.format_exc().rstrip())
+        except BaseException as error:  # also SystemExit: fit() raises it
+            if isinstance(error, KeyboardInterrupt) and threading.current_thread() is \
+                    threading.main_thread():
+                raise
+            self._fail(error, f"{type(callback).__name__}.{method}()")
+            return False
+        return True
+
+    def _fail(self, error: BaseException, method: str) -> None:
+        """The first failure ends the run; after it only after_run() is called."""
+        if self.failure is None:
+            said = "".join(traceback.format_exception_only(type(error), error))
+            self.failure = error
+            self.failure_text = f"{method} has failed: {said.strip()}"
 
     def _group(self, attempt: dict[str, Any]) -> object:
         scaling = self._context.scaling_config

@@ -2,14 +2,13 @@
 Result."""
 from __future__ import annotations
 
-import contextlib
 import glob
 import os
 import shutil
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING, Any, ContextManager
+from typing import TYPE_CHECKING, Any
 
 from . import _config as configs
 from . import (_events, _extracted, _failures, _launch, _made_rows, _memory, _shipping,
@@ -200,11 +199,12 @@ class Fit:
         _shipping.write(shipped, payload)
         return {**os.environ, "RAYTRAIN_FIT": shipped}
 
-    def _listener(self, environment: dict[str, str]) -> ContextManager[object]:
+    def _listener(self, environment: dict[str, str]
+                  ) -> _events.Listener | _events.NoListener:
         """What calls the UserCallbacks meanwhile, if there are any."""
         callbacks = self.run_config._user_callbacks()
         if not callbacks:
-            return contextlib.nullcontext()
+            return _events.NoListener()
         trainer = self.trainer
         listener = _events.Listener(callbacks, RunContext(
             run_config=self.run_config, scaling_config=trainer.scaling_config,
@@ -245,12 +245,38 @@ class Fit:
                 out.write(text)
             environment = self._environment(payload, keys, scratch)
             finished.append(self.path)
-            with self._listener(environment):
-                ended = _launch.run(self._command(file), environment, scratch)
+            with self._listener(environment) as listener:
+                listener.begin()
+                ended = None if listener.failure else _launch.run(
+                    self._command(file), environment, scratch, listener.started)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
             self._remove_rows()
-        return self._conclude(*ended)
+        return self._finish(listener, ended)
+
+    def _finish(self, listener: _events.Listener | _events.NoListener,
+                ended: tuple[Any, ...] | None) -> Result:
+        """With the last call of the callbacks, also if the run has failed.
+
+        Args:
+            listener: Calls them.
+            ended: What _launch.run() has returned; None: raytrain-run was not started.
+        """
+        result: Result | None = None
+        error: BaseException | None = None
+        try:
+            if ended is not None:
+                result = self._conclude(*ended)
+        except (RaytrainError, TrainingStopped) as raised:
+            error, result = raised, getattr(raised, "result", None)
+        listener.end(result, error)
+        if listener.failure is not None:
+            raise ControllerError(listener.failure, result,
+                                  listener.failure_text) from listener.failure
+        if error is not None:
+            raise error
+        assert result is not None
+        return result
 
     def _conclude(self, status: int, record: dict[str, Any] | None,
                   signals: list[int]) -> Result:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Callable
 
 # The first of these asks raytrain-run to stop, the second kills the workers.
 PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
@@ -156,11 +156,22 @@ def _with_parent(command: list[Any]) -> list[Any]:
     return [setpriv, "--pdeathsig", "TERM", "--", *command] if setpriv else command
 
 
-def run(command: list[Any], environment: dict[str, Any],
-        scratch: str) -> tuple[Any, ...]:
+def run(command: list[Any], environment: dict[str, Any], scratch: str,
+        started: Callable[[subprocess.Popen[bytes]], None] | None = None
+        ) -> tuple[Any, ...]:
     """Run it to its end. It has a session of its own, so that signals of the terminal reach
-    it through this process alone, once each. Returns its exit status, the JSON object that
-    is its result or None, and the signals that arrived meanwhile."""
+    it through this process alone, once each.
+
+    Args:
+        command: raytrain-run with its arguments.
+        environment: Its environment.
+        scratch: A directory for its result.
+        started: It is called with the process.
+
+    Returns:
+        Its exit status, the JSON object that is its result or None, and the signals that
+        arrived meanwhile.
+    """
     output = _Output()
     path = os.path.join(scratch, "result.json")
 
@@ -170,6 +181,8 @@ def run(command: list[Any], environment: dict[str, Any],
             env={**environment, "RAYTRAIN_FIT_RESULT": path}, start_new_session=True,
             **output.arguments())
         signals.started(child)
+        if started is not None:
+            started(child)
         while True:
             # If this is not the main thread, or under a handler of the program, a
             # KeyboardInterrupt can still arrive.

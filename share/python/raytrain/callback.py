@@ -73,8 +73,16 @@ class UserCallback:
     The methods are called in the process that calls fit(), by a thread of their own, one
     after the other in the order of the events, and never after fit() has returned. They do
     not hold up the workers: a method that takes long is called late. An exception in one
-    is a warning.
+    ends the run: fit() raises a ControllerError from it. before_run() and after_run() are
+    called by the thread that calls fit().
     """
+
+    def before_run(self, run_context: RunContext) -> None:
+        """fit() has been called, and nothing has been started."""
+
+    def after_run(self, run_context: RunContext, result: Result | None) -> None:
+        """The run is over, and has finished, failed or been stopped. result: the Result;
+        None if there is none, as when raytrain-run refuses the configuration."""
 
     def after_report(self, run_context: RunContext, metrics: list[dict[str, Any]],
                      checkpoint: Checkpoint | None) -> None:
@@ -103,9 +111,9 @@ class UserCallback:
         """The last call: the Result is there."""
 
 
-_METHODS = ("after_report", "after_exception", "before_worker_group_start",
-            "after_worker_group_shutdown", "after_controller_start",
-            "after_controller_finish")
+_METHODS = ("before_run", "after_run", "after_report", "after_exception",
+            "before_worker_group_start", "after_worker_group_shutdown",
+            "after_controller_start", "after_controller_finish")
 
 
 def is_callback(value: object) -> bool:

@@ -90,15 +90,22 @@ class WorkerGroupError(TrainingFailedError):
 
 class ControllerError(TrainingFailedError):
     """Not the workers have failed, but what runs them: raytrain-run, or a method of a
-    UserCallback. controller_failure: the exception."""
+    UserCallback.
 
-    def __init__(self, controller_failure: BaseException,
-                 result: Result | None = None) -> None:
-        super().__init__(str(controller_failure) or repr(controller_failure), result)
+    Args:
+        controller_failure: The exception.
+        result: What the run has left, a Result.
+        text: The text of this one, in place of the text of that one.
+    """
+
+    def __init__(self, controller_failure: BaseException, result: Result | None = None,
+                 text: str = "") -> None:
+        super().__init__(text or str(controller_failure) or repr(controller_failure),
+                         result)
         self.controller_failure = controller_failure
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.controller_failure,)
+        return type(self), (self.controller_failure, None, str(self))
 
 
 class PreemptionError(TrainingFailedError):
