@@ -607,7 +607,7 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	def refused(words, call):
 	    try:
 	        call()
-	    except (ValueError, TypeError) as error:
+	    except (ValueError, TypeError, UserWarning) as error:
 	        assert words in str(error), error
 	    else:
 	        assert False, words
@@ -622,6 +622,13 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	refused("use_gpu is False", lambda: ScalingConfig(resources_per_worker={"GPU": 1}))
 	refused("TPUs", lambda: ScalingConfig(use_gpu=True, use_tpu=True))
 	refused("--srun-args", lambda: ScalingConfig(resources_per_worker={"TPU": 1}))
+	refused("GraceTime", lambda: FailureConfig(relax_collectives_on_preemption=True))
+	refused("give one of them",
+	        lambda: FailureConfig(max_preemptions=1, max_preemption_failures=2))
+	refused("no effect", lambda: FailureConfig(controller_failure_limit=3))
+	for name in "controller_failure_limit", "max_preemption_failures", "preemption_grace_s":
+	    refused(name + " is an integer", lambda: FailureConfig(**{name: -2}))
+	FailureConfig(controller_failure_limit=-1, relax_collectives_on_preemption=False)
 	refused("SALLOC_CONSTRAINT", lambda: ScalingConfig(label_selector={"zone": "a"}))
 	refused("a fraction of a GPU", lambda: ScalingConfig(
 	    use_gpu=True, resources_per_worker={"GPU": 1.5}))
@@ -708,17 +715,19 @@ test_expect_success 'all settings arrive in run.cfg' '
 	                                 resources_per_worker={"CPU": 1, "memory": 2 ** 26},
 	                                 elastic_resize_monitor_interval_s=7),
 	    run_config=RunConfig(name="all", storage_path="runs", launcher="local", verbose=0,
-	                         failure_config=FailureConfig(max_failures=3, hang_timeout_s=50),
+	                         failure_config=FailureConfig(
+	                             max_failures=3, hang_timeout_s=50, max_preemption_failures=4,
+	                             preemption_grace_s=6.5),
 	                         checkpoint_config=CheckpointConfig(
 	                             num_to_keep=2, checkpoint_score_attribute="val/loss",
 	                             checkpoint_score_order="min", mode="sync"),
-	                         stop={"val/loss": 0}, grace_s=9, exit_grace_s=8,
+	                         stop={"val/loss": 0}, exit_grace_s=8,
 	                         options=["--set=seed=5"])).fit()
 	EOT
 	"$PYTHON" settings.py 2>err && test_must_be_empty err &&
 	for line in "num_workers = \"1:2\"" "placement_strategy = \"SPREAD\"" "max_failures = 3" \
 		"hang_timeout_s = 50" "num_to_keep = 2" "checkpoint_score_order = \"min\"" \
-		"metric = \"val/loss\"" "grace_s = 9" "exit_grace_s = 8" "seed = 5" "memory = 67108864" \
+		"metric = \"val/loss\"" "grace_s = 7" "max_preemptions = 4" "exit_grace_s = 8" "seed = 5" "memory = 67108864" \
 		"elastic_resize_monitor_interval_s = 7"
 	do
 		grep -F "$line" runs/all/run.cfg || { echo "no $line"; return 1; }

@@ -246,6 +246,14 @@ class FailureConfig(_Config):
 
     max_failures: the number of restarts after failures; -1: no limit.
     fail_fast: never restart.
+    max_preemption_failures: that after preemptions; -1, the default: no limit. The key is
+        max_preemptions.
+    preemption_grace_s: how many seconds the workers have after a preemption is known, or
+        they have been asked to stop otherwise: run_config.grace_s, unless
+        RunConfig(grace_s=) is set. 0 and the default: until Slurm kills the job.
+    controller_failure_limit: without effect, since no controller runs apart from the
+        process that calls fit().
+    relax_collectives_on_preemption: only False, the default.
     """
 
     _settings = ("max_failures", "fail_fast", "reset_on_progress", "max_preemptions",
@@ -257,19 +265,53 @@ class FailureConfig(_Config):
     hang_timeout_s: float | None
     start_timeout_s: float | None
     node_timeout_s: float | None
+    preemption_grace_s: int | None
+    controller_failure_limit: int
 
     def __init__(self, max_failures: int = 0, fail_fast: bool | str = False,
-                 controller_failure_limit: int | None = None,
+                 controller_failure_limit: int = -1,
                  reset_on_progress: bool | None = None,
                  max_preemptions: int | None = None,
                  hang_timeout_s: float | None = None,
                  start_timeout_s: float | None = None,
-                 node_timeout_s: float | None = None) -> None:
-        _ignored("FailureConfig", {"controller_failure_limit": controller_failure_limit},
-                 "there is no controller to fail")
+                 node_timeout_s: float | None = None,
+                 max_preemption_failures: int | None = None,
+                 preemption_grace_s: float | None = None,
+                 relax_collectives_on_preemption: bool = False) -> None:
+        if relax_collectives_on_preemption:
+            raise ValueError(
+                "FailureConfig: raytrain has no relax_collectives_on_preemption: report() "
+                "and get_preemption_info() wait for all workers, since a checkpoint is one "
+                "file that all of them write. Report checkpoints that fit into the time "
+                "that Slurm grants (GraceTime, KillWait), or keep one in the memory of "
+                "other nodes by CheckpointConfig(replicas=1)")
+        if max_preemption_failures is not None and max_preemptions is not None \
+                and max_preemption_failures != max_preemptions:
+            raise ValueError("FailureConfig: max_preemption_failures and max_preemptions "
+                             "are the same: give one of them")
+        _integer("FailureConfig: controller_failure_limit", controller_failure_limit, -1)
+        if controller_failure_limit != -1:
+            _ignored("FailureConfig",
+                     {"controller_failure_limit": controller_failure_limit},
+                     "there is no controller to fail")
+        if isinstance(preemption_grace_s, float) and math.isfinite(preemption_grace_s):
+            preemption_grace_s = math.ceil(preemption_grace_s)
+        if preemption_grace_s is not None:
+            preemption_grace_s = _integer("FailureConfig: preemption_grace_s",
+                                          preemption_grace_s, 0)
+        if max_preemption_failures is not None:
+            max_preemptions = _integer("FailureConfig: max_preemption_failures",
+                                       max_preemption_failures, -1)
         if fail_fast == "raise":
             fail_fast = True
         self._set(locals())
+        self.preemption_grace_s = preemption_grace_s
+        self.controller_failure_limit = controller_failure_limit
+
+    @property
+    def max_preemption_failures(self) -> int:
+        """-1 is no limit."""
+        return -1 if self.max_preemptions is None else self.max_preemptions
 
 
 def _says_low_is_good(metric: object) -> bool:
@@ -512,6 +554,9 @@ class RunConfig(_Config):
     def _keys(self) -> dict[str, Any]:
         keys = {k: v for k, v in super()._keys().items() if k not in self._flags}
 
+        if "grace_s" not in keys and self.failure_config is not None \
+                and self.failure_config.preemption_grace_s is not None:
+            keys["grace_s"] = self.failure_config.preemption_grace_s
         for group in ("failure_config", "checkpoint_config", "sync_config"):
             if group in keys:
                 keys[group] = keys[group]._keys()
