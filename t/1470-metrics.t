@@ -82,6 +82,27 @@ test_expect_success PYTHON 'a Python script reports texts, lists, nested dicts a
 		.[\"train/loss\"] == 1" last.json &&
 	grep "in result.json only: train/of" err && dump /metrics/steps python | grep 1152921504606846978
 '
+test_expect_success PYTHON 'a report may have a hundred thousand metrics, and megabytes of vectors' '
+	cat >wide.py <<-\EOT &&
+	import random, raytrain
+	given = {f"vector{i}": [random.random() for _ in range(1000)] for i in range(100)}
+	raytrain.report(given)
+	assert raytrain.get_context().get_world_size() == 1
+	open("given", "w").write(repr(given))
+	EOT
+	$run --name vectors -n 1 -- $PYTHON wide.py 2>err && test_must_fail grep "too large\|MiB" err &&
+	cat >wide_read.py <<-\EOT &&
+	from raytrain import Result, _metrics
+	assert Result.from_path("runs/vectors").metrics == eval(open("given").read())
+	numbers = {f"m{i}": i / 3 for i in range(100000)}
+	texts = {f"t{i}": "x" * 300 for i in range(100000)}
+	kept = _metrics.recorded({**numbers, **texts})
+	assert kept.numbers == numbers and len(kept.typed) == len(texts)
+	assert (16 << 20) * 0.9 < len(kept.reported) <= 16 << 20 and "\"m99999\"" in kept.reported
+	assert "the largest are kept as columns only" in kept.notes[0], kept.notes
+	EOT
+	PYTHONPATH=$stage/share/raytrain/python timeout 100 $PYTHON wide_read.py
+'
 test_expect_success PYTHON 'metrics of Python are those of rank 0, with their types; NaN elsewhere does not matter' '
 	cat >own.py <<-\EOT &&
 	import math, raytrain

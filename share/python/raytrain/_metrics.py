@@ -14,7 +14,7 @@ from . import errors
 TEXT_MAX = 4096  # bytes of a column of texts
 VECTOR_MAX = 1024
 ELEMENTS_MAX = 1 << 16  # of an array
-REPORTED_MAX = 1 << 20  # bytes, as JSON; the worker takes no more
+REPORTED_MAX = 16 << 20  # bytes, as JSON; the worker takes no more
 INTEGER_BITS = 4096
 
 # What a report has besides the metrics.
@@ -160,15 +160,21 @@ def _json(value: Any) -> str:
     return json.dumps(_encoded(value), ensure_ascii=False, separators=(",", ":"))
 
 
-def _fitting(metrics: dict[str, Any], lost: list[str]) -> tuple[dict[str, Any], str]:
-    """Without the largest, until the rest is not too large."""
+def _fitting(metrics: dict[str, Any]) -> tuple[str, list[str]]:
+    """As JSON; and the names of the largest, without which the rest is not too large."""
     text = _json(metrics)
-    while len(text.encode()) > REPORTED_MAX:
-        largest = max(metrics, key=lambda name: len(_json(metrics[name])))
-        lost.append(largest)
-        metrics = {name: value for name, value in metrics.items() if name != largest}
-        text = _json(metrics)
-    return metrics, text
+    if len(text.encode()) <= REPORTED_MAX:
+        return text, []
+    rest, left_out = dict(metrics), []
+    sizes = {name: len(_json({name: value}).encode()) for name, value in metrics.items()}
+    size = sum(sizes.values())
+    for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
+        if size <= REPORTED_MAX:
+            break
+        size -= sizes[name]
+        del rest[name]
+        left_out.append(name)
+    return _json(rest), left_out
 
 
 # ---- Columns ----
@@ -246,7 +252,8 @@ def recorded(metrics: Mapping[str, Any]) -> Recorded:
         raise errors.WrongType(f"report() takes a dict of metrics, not "
                                f"{type(metrics).__name__}")
     lost: list[str] = []
-    kept, reported = _fitting(plain(metrics, lost), lost)
+    kept = plain(metrics, lost)
+    reported, too_large = _fitting(kept)
     numbers: dict[str, float | str] = {}
     typed: dict[str, Any] = {}
     without: list[str] = []
@@ -260,8 +267,11 @@ def recorded(metrics: Mapping[str, Any]) -> Recorded:
             without.append(name)
     notes = _changed(metrics)
     if lost:
-        notes.append("metrics that cannot be written as JSON, or are too large, are not "
-                     f"kept: {_some(lost)}")
+        notes.append(f"metrics that cannot be written as JSON are not kept: {_some(lost)}")
+    if too_large:
+        notes.append(f"the metrics of a report are more than {REPORTED_MAX >> 20} MiB as "
+                     "JSON; the largest are kept as columns only, if they are numbers or "
+                     f"short: {_some(too_large)}")
     if without:
         notes.append(f"metrics that are no numbers, texts of at most {TEXT_MAX} bytes or "
                      f"lists of 1 to {VECTOR_MAX} numbers are kept for Result.metrics and "

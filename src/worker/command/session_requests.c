@@ -94,7 +94,7 @@ static int hello(struct companion *c, const struct request *q, struct reply *rep
 /* ---- report ---- */
 
 /* Bytes of what rank 0 reports, as JSON. */
-#define REPORTED_MAX (1 << 20)
+#define REPORTED_MAX (16 << 20)
 
 struct metric_list {
     raytrain_metric *metrics;
