@@ -485,6 +485,68 @@ a, b = (open(f"inode-{r}").read() for r in (0, 1))
 assert a == b, (a, b)
 print("directories are there")
 EOT
+cat >returned.py <<\EOT
+from common import *
+import threading, warnings
+from raytrain import Checkpoint, Result
+
+class Answer:
+    def __init__(self, rank):
+        self.rank = rank
+
+def train(config):
+    rank = raytrain.get_context().get_world_rank()
+    raytrain.report({"x": 1})
+    if config["what"] == "stop":
+        raytrain.report({"x": 2})
+    if config["what"] == "raise" and rank == 1:
+        raise ValueError("no value")
+    return {"answer": Answer(rank), "lambda": lambda: rank, "none": None,
+            "lock": threading.Lock()}.get(config["what"])
+
+def fit(what, **run):
+    return trainer(train, {"what": what}, name="returns", on_existing="fresh", **run).fit()
+
+result = fit("answer")
+assert type(result.return_value) is Answer and result.return_value.rank == 0
+again = Result.from_path("runs/returns")
+assert again.return_value.rank == 0 and again.return_value is again.return_value
+file = "runs/returns/logs/attempt-0/rank-00000.returned"
+assert os.stat(file).st_mode & 0o777 == 0o600
+os.chmod(file, 0o620)
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    assert Result.from_path("runs/returns").return_value is None
+assert "may be written by other users" in str(seen[0].message), seen[0]
+assert fit("none").return_value is None and fit("stop", stop={"x": 2}).return_value is None
+assert fit("lambda").return_value() == 0
+try:
+    fit("raise")
+    assert False
+except raytrain.WorkerGroupError as error:
+    assert error.result.return_value is None
+assert fit("lock").return_value is None
+made = Result({"iter": 0}, Checkpoint("/bucket/path/0"), None, "/bucket/path",
+              best_checkpoints=[(Checkpoint(f"/bucket/path/{i}"), {"x": -i}) for i in (1, 2)])
+assert made.get_best_checkpoint("x", "max").file == "/bucket/path/1"
+assert "Checkpoint(filesystem=local, path=/bucket/path/0)" in repr(made), made
+for kind, call in ((RuntimeError, lambda: result.get_best_checkpoint("x", "max")),
+                   (ValueError, lambda: made.get_best_checkpoint("x", "most")),
+                   (RuntimeError, lambda: made.get_best_checkpoint("y", "max")),
+                   (RuntimeError, lambda: Result.from_path("runs/none")),
+                   (FileNotFoundError, lambda: Result.from_path("runs"))):
+    try:
+        call()
+        raise AssertionError(kind)
+    except kind as error:
+        assert type(error).__module__ == "raytrain.errors", error
+print("returned")
+EOT
+test_expect_success 'what the function returns on rank 0 is Result.return_value' '
+	"$PYTHON" returned.py >out 2>err && grep "^returned" out &&
+	grep "return_value is None, since the lock that .* cannot be pickled" err
+'
+
 test_expect_success 'checkpoint.path is a directory: of the run here, once for each node in workers' '
 	mkdir -p tmp && TMPDIR=$PWD/tmp "$PYTHON" directories.py >out 2>err && grep "directories are there" out &&
 	! ls tmp | grep raytrain-checkpoints

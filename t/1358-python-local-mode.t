@@ -79,13 +79,15 @@ test_expect_success 'the same name goes on, fresh sets aside, and no run is touc
 	    started.append(start and start.to_dict()["step"])
 	    raytrain.report({"x": 1}, Checkpoint.from_dict({"step": (started[-1] or 0) + 1}))
 	    raytrain.report({"x": 1.5})
+	    # the newest one
 	    assert raytrain.get_checkpoint().to_dict() == {"step": (started[-1] or 0) + 1}
+	    return list(started)
 	def fit(**more):
 	    return trainer(train, name="again", **more).fit()
 	fit()
 	second = fit()
 	assert started == [None, 1], started
-	assert second.metrics["training_iteration"] == 3
+	assert second.metrics["training_iteration"] == 3 and second.return_value == [None, 1]
 	assert second.checkpoint.to_dict() == {"step": 2}
 	assert [c.to_dict()["step"] for c, _ in second.best_checkpoints] == [1, 2]
 	other = trainer(train, more={"resume_from_checkpoint": second.checkpoint}).fit()

@@ -23,7 +23,7 @@ def _place(run_dir: str, attempt: int) -> str:
     return os.path.join(run_dir, "logs", f"attempt-{attempt}")
 
 
-def _dump(error: BaseException) -> bytes:
+def _dump(error: object) -> bytes:
     """A class of a notebook or of the script is the same one in the process it came from,
     if cloudpickle has brought it here."""
     pickler: Any = sys.modules.get("cloudpickle") or pickle

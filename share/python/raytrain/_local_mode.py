@@ -182,11 +182,12 @@ def fit(trainer: FunctionTrainer) -> Result:
                   "config": trainer.train_loop_config or {}, "iteration": iteration,
                   "datasets": list(trainer.datasets)})
     here = LocalSession(place, start, trainer.run_config)
+    value = None
     with _opened(here, trainer), data.given(trainer.datasets), _own_group():
         with _worker._prepare(trainer._setup, trainer.backend_config):
             with contextlib.suppress(_Reached):
-                call(trainer.train_loop_per_worker, trainer.train_loop_config)
-    return _result(here, trainer)
+                value = call(trainer.train_loop_per_worker, trainer.train_loop_config)
+    return _result(here, trainer, value)
 
 
 def _check(trainer: FunctionTrainer, place: Facts) -> None:
@@ -265,13 +266,13 @@ def _own_group() -> Iterator[None]:
             sys.modules["torch.distributed"].destroy_process_group()
 
 
-def _result(here: LocalSession, trainer: FunctionTrainer) -> Result:
+def _result(here: LocalSession, trainer: FunctionTrainer, value: object) -> Result:
     path = here.info["run_dir"]
     files = checkpoint_files(path)
     last = here.history[-1] if here.history else None
     result = Result(metrics=_metrics.of_report(last) if last else None,
                     checkpoint=Checkpoint(files[max(files)]) if files else None,
-                    path=path, config=trainer.train_loop_config)
+                    path=path, config=trainer.train_loop_config, return_value=value)
     result._history = here.history
     result._best_checkpoints = [
         (Checkpoint(file), metrics) for file, metrics in

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, ContextManager
 
-from . import _failures, _mapping, _session, _shipping, data
+from . import _failures, _mapping, _returned, _session, _shipping, data
 from ._arguments import call
 from .errors import TrainingFailedError
 from .result import Result
@@ -42,10 +42,10 @@ def fit(trainer: FunctionTrainer) -> Result:
         _mapping.register(trainer.preprocessor)
         data.register(trainer.datasets)
         with _prepare(trainer._setup, trainer.backend_config):
-            call(trainer.train_loop_per_worker, trainer.train_loop_config)
+            value = call(trainer.train_loop_per_worker, trainer.train_loop_config)
     finally:
         _running = False
-    return Result._of_worker(trainer.train_loop_config)
+    return Result._of_worker(trainer.train_loop_config, value)
 
 
 def _come_by() -> Result:
@@ -117,6 +117,17 @@ def _reconfigured(config: object, recorded: dict[str, Any]) -> object:
                          if name not in recorded or recorded[name] != value}}
 
 
+def _keep_value(value: object) -> None:
+    """Rank 0's is that of the run. A training that has ended well does not fail by it."""
+    session = _session.session()
+    if session.info["rank"] != 0:
+        return
+    try:
+        _returned.keep(value, session.info["run_dir"], session.info["attempt"])
+    except _returned.NotKept as error:
+        session.warn(str(error))
+
+
 def _own_frames_left_out(error: BaseException) -> TracebackType | None:
     """The traceback from the training function on."""
     traceback = error.__traceback__
@@ -142,7 +153,8 @@ def main() -> int:
         data.register(payload["settings"].get("datasets"))
         _running = True
         with _prepare(payload["setup"], payload["backend_config"]):
-            call(function, _reconfigured(config, payload["recorded"]))
+            value = call(function, _reconfigured(config, payload["recorded"]))
+        _keep_value(value)
     except Exception as error:
         error = error.with_traceback(_own_frames_left_out(error))
         info = _session.session().info

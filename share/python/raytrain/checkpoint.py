@@ -626,7 +626,7 @@ class Checkpoint:
         if self._dict is not None:
             return f"Checkpoint.from_dict(a dict of {len(self._dict)})"
         where = self._directory if self._stored is None else self._stored.where()
-        return f"Checkpoint({where!r})"
+        return f"{type(self).__name__}(filesystem=local, path={where})"
 
 
 def restored() -> Checkpoint:

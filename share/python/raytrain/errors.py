@@ -156,6 +156,20 @@ class NoSuchDataset(NotFound, KeyError):
     __str__ = Exception.__str__
 
 
+class NoSuchRun(NotFound, FileNotFoundError, RuntimeError):
+    """There is no run in a directory."""
+
+    __str__ = Exception.__str__
+
+
+class NoSuchCheckpoint(NotFound, RuntimeError):
+    """A run has no checkpoints."""
+
+
+class NoSuchMetric(InvalidArgument, RuntimeError):
+    """No checkpoint was reported with a number of this name."""
+
+
 class WorkerError(Exception):
     """Why a run failed: what happened to the worker that failed first.
 

@@ -6,11 +6,12 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import _metrics, _session, _shipping
+from . import _metrics, _returned, _session, _shipping
 from ._read_config import score_of
 from ._config import local_path
 from ._records import checkpoint_files, error_of, last_attempt, read_history, value_of
 from .checkpoint import Checkpoint, check_filesystem, local_filesystem
+from .errors import InvalidArgument, NoSuchCheckpoint, NoSuchMetric, NoSuchRun
 
 if TYPE_CHECKING:
     import pandas
@@ -28,6 +29,9 @@ class Result:
         records beside them, such as training_iteration and time_total_s, is found by [].
     checkpoint: the latest Checkpoint, or None.
     error: a WorkerError if the run failed, otherwise None.
+    return_value: what the training function has returned on rank 0, in a worker that of
+        this worker; None if it has not come to its end, or for a value that cannot be
+        pickled.
     path: the run directory.
     config: the train_loop_config; None if fit() has not started the run.
     best_checkpoints: [(Checkpoint, metrics)] of those that were kept, the worst by the
@@ -38,16 +42,22 @@ class Result:
 
     def __init__(self, metrics: dict[str, Any] | None = None,
                  checkpoint: Checkpoint | None = None, error: Exception | None = None,
-                 path: str | None = None, config: dict[str, Any] | None = None,
-                 status: str = "finished", *,
-                 best_checkpoints: list[tuple[Checkpoint, dict[str, Any]]] | None = None
-                 ) -> None:
+                 path: str | None = None,
+                 metrics_dataframe: pandas.DataFrame | None = None,
+                 best_checkpoints: list[tuple[Checkpoint, dict[str, Any]]] | None = None,
+                 _storage_filesystem: object = None, *, return_value: Any = None,
+                 config: dict[str, Any] | None = None,
+                 status: str = "finished") -> None:
+        check_filesystem(_storage_filesystem)
         self.metrics = metrics
         self.checkpoint = checkpoint
         self.error = error
         self.path = path
         self.status = status
         self._best_checkpoints = best_checkpoints
+        self._dataframe = metrics_dataframe
+        self._return_value = return_value
+        self._keeps_value = False  # the directory of the run has it
         self._config = config
         self._history: list[dict[str, Any]] | None = None
 
@@ -57,13 +67,12 @@ class Result:
     def from_path(cls, path: Path, storage_filesystem: object = None) -> Result:
         """The Result of the run in this directory, also of one that is in progress.
 
-        Raises FileNotFoundError if there is no run.
+        Raises NoSuchRun, a FileNotFoundError and a RuntimeError, if there is no run.
         """
         check_filesystem(storage_filesystem)
         path = os.path.abspath(local_path(path))
         if not os.path.isfile(os.path.join(path, "run.cfg")):
-            raise FileNotFoundError(f"{path} is not the directory of a run: there is no "
-                                    "run.cfg")
+            raise NoSuchRun(f"{path} is not the directory of a run: there is no run.cfg")
         attempt = last_attempt(path)
         status = attempt.get("outcome") or "interrupted"
         error = None
@@ -74,6 +83,7 @@ class Result:
         result = cls(metrics=_metrics.of_report(history[-1]) if history else None,
                      checkpoint=Checkpoint(files[max(files)]) if files else None, error=error,
                      path=path, status=status)
+        result._keeps_value = status == "finished"
         result._history = history
         return result
 
@@ -90,14 +100,16 @@ class Result:
         metrics = record.get("metrics")
         return cls(metrics=_metrics.of_report(metrics) if metrics else None,
                    checkpoint=Checkpoint(checkpoint) if checkpoint else None, error=error,
-                   path=path, config=config, status=record["status"])
+                   path=path, config=config, status=record["status"],
+                   return_value=(_returned.load(path)
+                                 if record["status"] == "finished" else None))
 
     @classmethod
-    def _of_worker(cls, config: dict[str, Any] | None) -> Result:
+    def _of_worker(cls, config: dict[str, Any] | None, value: object) -> Result:
         """In a worker, after its function: the files lag behind."""
         session = _session.session()
         return cls(metrics=getattr(session, "last_metrics", None), config=config,
-                   path=session.info["run_dir"], status="running")
+                   path=session.info["run_dir"], status="running", return_value=value)
 
     # ---- What it has ----
 
@@ -106,6 +118,14 @@ class Result:
         if self._config is None and self.path:
             self._config = _shipping.kept_config(self.path)
         return self._config
+
+    @property
+    def return_value(self) -> Any:
+        """See above. One of from_path() is unpickled when it is asked for."""
+        if self._keeps_value and self.path:
+            self._return_value = _returned.load(self.path)
+            self._keeps_value = False
+        return self._return_value
 
     @property
     def metrics_history(self) -> list[_metrics.Metrics]:
@@ -119,6 +139,8 @@ class Result:
         """A pandas.DataFrame with a row for each report: the metrics, outer/inner of nested
         ones; NAME/min, NAME/mean and NAME/max over the workers; and what else the run
         records. Needs pandas; metrics_history has the same without."""
+        if self._dataframe is not None:
+            return self._dataframe
         import pandas
 
         return pandas.DataFrame([row.columns() for row in self.metrics_history])
@@ -149,27 +171,34 @@ class Result:
 
     def get_best_checkpoint(self, metric: str, mode: str) -> Checkpoint | None:
         """The Checkpoint with the highest ("max") or lowest ("min") value of a metric; the
-        newer of two equal ones. None if there is none with that metric.
+        newer of two equal ones.
 
-        Raises ValueError for another mode, and if no checkpoint has that metric.
+        Raises ValueError for another mode. NoSuchCheckpoint if there are none, and
+        NoSuchMetric, a ValueError, too, if none has a number of that name; both are a
+        RuntimeError.
         """
         if mode not in ("max", "min"):
-            raise ValueError(f"mode is 'max' or 'min', not {mode!r}")
-        kept = self._kept()
+            raise InvalidArgument(f"mode is 'max' or 'min', not {mode!r}")
+        kept = self._by_age()
+        if not kept:
+            raise NoSuchCheckpoint(f"{self.path}: there is no checkpoint")
         sign = 1 if mode == "max" else -1
         scored = []
-        for place, (file, metrics) in enumerate(kept):
+        for place, (_, metrics) in enumerate(kept):
             value = value_of(metrics, metric)
             if value is not None and value == value:
-                scored.append((sign * value, place, file))
+                scored.append((sign * value, place))
         if scored:
-            return Checkpoint(max(scored)[2])
-        if not kept:
-            return None
+            return kept[max(scored)[1]][0]
         known = sorted({k for _, m in kept for k, v in _metrics.flattened(m).items()
                         if isinstance(v, (int, float))})
-        raise ValueError(f"no checkpoint has a number for the metric {metric!r}; the "
-                         "metrics are " + ", ".join(known))
+        raise NoSuchMetric(f"no checkpoint has a number for the metric {metric!r}; the "
+                           "metrics are " + ", ".join(known))
+
+    def _by_age(self) -> list[tuple[Checkpoint, dict[str, Any]]]:
+        if self._best_checkpoints is not None:
+            return self._best_checkpoints
+        return [(Checkpoint(file), metrics) for file, metrics in self._kept()]
 
     def _kept(self) -> list[tuple[str, dict[str, Any]]]:
         if not self.path:
