@@ -52,6 +52,10 @@ test_expect_success 'work is queued on a stream of the training function' '
 	same_bits 3 stream=true types=all && same_bits 2 stream=true layout=own back=true &&
 	same_bits 2 stream=true sharded=true
 '
+test_expect_success 'gradients in allocations that touch each other are not copied as one' '
+	same_bits 2 layout=touching types=float64 && same_bits 3 layout=touching types=all &&
+	same_bits 2 layout=touching types=float64 sharded=true bucket_bytes=2000
+'
 for layout in block reverse scattered own mixed; do
 	test_expect_success "a sharded reducer, with gradients in layout $layout" '
 		same_bits 3 sharded=true layout=$layout &&

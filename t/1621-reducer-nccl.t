@@ -36,6 +36,10 @@ for layout in block reverse scattered own mixed; do
 		same_bits layout=$layout sharded=true bucket_bytes=200 back=true
 	'
 done
+test_expect_success 'gradients in allocations that touch each other are not combined as one' '
+	same_bits layout=touching types=float64 &&
+	same_bits layout=touching types=float64 sharded=true back=true
+'
 test_expect_success 'work is queued on a stream of the training function' '
 	same_bits stream=true types=all && same_bits stream=true layout=own sharded=true back=true
 '

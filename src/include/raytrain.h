@@ -289,9 +289,10 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
  * mixed (any other type is RAYTRAIN_EINVAL). They are grouped into buckets of about
  * bucket_bytes (0: a good default) and of one type; a bucket is reduced as soon as all
  * its tensors are ready. Tensors that are adjacent in memory, in the same order on
- * every rank, are reduced in place, others are copied to the bucket and back. 16-bit
- * floats are copied to a bucket of float32, averaged, and rounded once, at the end. The
- * gradients must stay at the same address until destroy.
+ * every rank, are reduced in place, others are copied to the bucket and back; on a card,
+ * only what is in one allocation counts as adjacent. 16-bit floats are copied to a bucket
+ * of float32, averaged, and rounded once, at the end. The gradients must stay at the same
+ * address until destroy.
  *
  * Memory of the reducer is fastest: a tensor whose data is NULL gets it, initially zero
  * and contiguous with the others in index order, except that a tensor of another type

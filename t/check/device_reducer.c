@@ -11,7 +11,9 @@
  *   stream (false): the work is queued on a stream of its own, not on the default one
  *   types = "float32" | "float64" | "float16" | "bfloat16" | "all" (by turns)
  *   layout = "block": gradients are adjacent, in index order | "reverse": in reverse order |
- *          "scattered" | "own": in memory of the reducer | "mixed": by turns
+ *          "scattered" | "touching": each is an allocation of its own, and begins where the one
+ *          before it ends, if that is a multiple of 8 bytes | "own": in memory of the reducer |
+ *          "mixed": scattered and own by turns
  *   bucket_bytes (1000), back (false): gradients are ready in reverse order
  *   sharded (false): each rank moves its part of the parameters
  *   same (false): all ranks have the same gradients, whose means are exact: so the numbers do
@@ -157,17 +159,22 @@ struct model {
     raytrain_reducer *reducer;
 };
 
-static void *memory_new(struct model *m, uint64_t bytes)
+static void *memory_exact(struct model *m, uint64_t bytes)
 {
     uint64_t p;
 
     if (m->card) {
-        must(cuda.cuMemAlloc_v2(&p, bytes + 8));
+        must(cuda.cuMemAlloc_v2(&p, bytes));
         m->blocks[m->n_blocks] = (void *)(uintptr_t)p;
     } else {
-        m->blocks[m->n_blocks] = calloc(1, bytes + 8);
+        m->blocks[m->n_blocks] = calloc(1, bytes);
     }
     return m->blocks[m->n_blocks++];
+}
+
+static void *memory_new(struct model *m, uint64_t bytes)
+{
+    return memory_exact(m, bytes + 8);
 }
 
 static void memory_free(const struct model *m, void *p)
@@ -293,6 +300,8 @@ static void gradients_place(struct model *m)
         } else if (strcmp(m->layout, "scattered") == 0 ||
                    (strcmp(m->layout, "mixed") == 0 && i % 2 == 0)) {
             m->gradients[i].data = memory_new(m, size);
+        } else if (strcmp(m->layout, "touching") == 0) {
+            m->gradients[i].data = memory_exact(m, size > 0 ? size : 8);
         }
     }
 }

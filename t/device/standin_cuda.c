@@ -7,7 +7,8 @@
  *
  *   - memory of a "device" has two mappings: that of the pointer cannot be accessed, so that
  *     a host that touches it crashes; copies use the other one. An address is never used
- *     again, and memory of the host is not known.
+ *     again, and memory of the host is not known. An allocation begins where the one before it
+ *     ends, at the next multiple of 8, and what crosses from one to the other is refused.
  *   - a stream does nothing until something waits for it, and then only what it must. So what
  *     does not wait sees old bytes, every time, and no thread or delay is needed. The default
  *     stream is one of them, per card: streams are created with CU_STREAM_NON_BLOCKING only.
@@ -191,30 +192,52 @@ static struct memory *memory_find(uintptr_t p, size_t n)
     return m;
 }
 
+#define ARENA ((size_t)1 << 30)
+
+/* The next n addresses of a device; 0: there are none. */
+static uintptr_t address_take(size_t n)
+{
+    static uintptr_t next, end;
+    size_t room = n < ARENA ? ARENA : n;
+    void *arena;
+
+    next = (next + 7) / 8 * 8;
+    if (next == 0 || n > end - next) {
+        arena = mmap(NULL, room, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (arena == MAP_FAILED)
+            return 0;
+        next = (uintptr_t)arena;
+        end = next + room;
+    }
+    next += n;
+    return next - n;
+}
+
 static int memory_add(size_t n, int card, uintptr_t *address)
 {
     struct memory *m = calloc(1, sizeof *m);
-    int fd = memfd_create("standin", MFD_CLOEXEC);
-    void *in = MAP_FAILED, *out = MAP_FAILED;
+    void *in = MAP_FAILED;
+    uintptr_t out = 0;
 
-    if (m && fd >= 0 && n > 0 && ftruncate(fd, (off_t)n) == 0) {
-        in = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        out = card < 0 ? in : mmap(NULL, n, PROT_NONE, MAP_SHARED, fd, 0);
-    }
-    if (fd >= 0)
-        close(fd);
-    if (in == MAP_FAILED || out == MAP_FAILED) {
+    if (m && n > 0)
+        in = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (in != MAP_FAILED)
+        out = card < 0 ? (uintptr_t)in : address_take(n);
+    if (out == 0) {
+        if (in != MAP_FAILED)
+            munmap(in, n);
         free(m);
         return OUT_OF_MEMORY;
     }
     memset(in, 0xa5, n);
-    *m = (struct memory){memories, (uintptr_t)out, in, n, card, false};
+    *m = (struct memory){memories, out, in, n, card, false};
     memories = m;
     *address = m->address;
     return SUCCESS;
 }
 
-/* The address of a device stays taken, so that it is not used again. */
+/* The address of a device is not used again. */
 static int memory_remove(uintptr_t address, bool pinned)
 {
     struct memory **at = &memories, *m;
@@ -675,6 +698,10 @@ API int cuPointerGetAttribute(void *value, int attribute, uint64_t p)
         *(unsigned int *)value = m->card < 0 ? 1 : 2;
     else if (attribute == 9) /* the number of the card */
         *(int *)value = m->card;
+    else if (attribute == 11) /* where the allocation begins, and its size */
+        *(uint64_t *)value = m->address;
+    else if (attribute == 12)
+        *(size_t *)value = m->n;
     else
         rc = INVALID_VALUE;
     pthread_mutex_unlock(&lock);

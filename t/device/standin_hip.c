@@ -117,6 +117,21 @@ API int hipPointerGetAttributes(struct attributes *a, const void *p)
     return SUCCESS;
 }
 
+API int hipMemGetAddressRange(void **start, size_t *n, void *p)
+{
+    struct memory *m;
+
+    BEGIN
+    pthread_mutex_lock(&lock);
+    m = memory_find((uintptr_t)p, 1);
+    if (m) {
+        *start = (void *)m->address;
+        *n = m->n;
+    }
+    pthread_mutex_unlock(&lock);
+    return answer(m ? SUCCESS : INVALID_VALUE);
+}
+
 API int hipMalloc(void **p, size_t n)
 {
     uint64_t at = 0;

@@ -215,10 +215,11 @@ static void refused(int id, const void *p, uint64_t n, const char *says)
 
 static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **state)
 {
-    void *p = card_alloc(0, 64);
+    void *p = card_alloc(0, 64), *next = card_alloc(0, 64);
     struct device_store s;
     struct error err;
     char host[64];
+    bool is_one;
 
     (void)state;
     assert_int_equal(device_check(RAYTRAIN_CUDA, 0, p, 64, &err), 0);
@@ -226,12 +227,21 @@ static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **st
     refused(1, p, 64, "is memory of CUDA card 0, and device_id says 1");
     refused(2, p, 64, "there is no CUDA card 2: this process may use 2");
     refused(-1, p, 64, "there is no CUDA card -1");
-    refused(0, (char *)p + 63, 2, "its last byte");
+    refused(0, (char *)next + 63, 2, "its last byte");
+    assert_ptr_equal(next, (char *)p + 64);
+    refused(0, p, 65, "the 65 bytes at");
+    refused(0, p, 65, "are not in one allocation of CUDA card 0");
+    assert_int_equal(device_is_one(RAYTRAIN_CUDA, 0, p, 64, &is_one, &err), 0);
+    assert_true(is_one);
+    assert_int_equal(device_is_one(RAYTRAIN_CUDA, 0, p, 65, &is_one, &err), 0);
+    assert_false(is_one);
     assert_int_equal(device_store_begin(RAYTRAIN_CUDA, 0, host, 1, 1, &s, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_int_equal(mem_free((uintptr_t)p), 0);
     refused(0, p, 64, "or was freed");
+    assert_int_equal(mem_free((uintptr_t)next), 0);
     p = card_alloc(0, 64);
+    primary_release(0);
     primary_release(0);
     card_free(0, p);
 }

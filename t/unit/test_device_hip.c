@@ -129,10 +129,13 @@ static int memory_is_told_apart(void)
 {
     void *p = card_alloc(1, 64), *pinned;
     struct error err;
+    bool is_one;
     int wrong = 0;
 
     assert_int_equal(host_alloc(&pinned, 64, 0), 0);
     wrong += device_check(RAYTRAIN_HIP, 1, p, 64, &err) != 0;
+    wrong += device_is_one(RAYTRAIN_HIP, 1, p, 64, &is_one, &err) != 0 || !is_one;
+    wrong += device_is_one(RAYTRAIN_HIP, 1, p, 65, &is_one, &err) != 0 || is_one;
     wrong += device_check(RAYTRAIN_HIP, 1, pinned, 64, &err) == 0;
     wrong += !strstr(err.text, "is no memory of a HIP card");
     wrong += device_check(RAYTRAIN_HIP, 0, p, 64, &err) == 0;

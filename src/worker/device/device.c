@@ -15,13 +15,13 @@
 
 /* ---- Whose memory is it? ---- */
 
-static int byte_check(const struct card *card, const void *p, struct error *err)
+static int byte_check(const struct card *card, const void *p, void **context,
+                      struct error *err)
 {
     const char *name = card->vendor->name;
-    void *context;
     int found;
 
-    if (card->vendor->locate(p, &found, &context, err) < 0)
+    if (card->vendor->locate(p, &found, context, err) < 0)
         return -1;
     if (found == VENDOR_NO_CARD)
         return error_set(
@@ -33,7 +33,7 @@ static int byte_check(const struct card *card, const void *p, struct error *err)
         return error_set(err, RAYTRAIN_EINVAL,
                          "%p is memory of %s card %d, and device_id says %d", p, name,
                          found, card->id);
-    if (context && context != card->context)
+    if (*context && *context != card->context)
         return error_set(
             err, RAYTRAIN_EINVAL,
             "%p was allocated in a context of its own on %s card %d: use the "
@@ -42,16 +42,53 @@ static int byte_check(const struct card *card, const void *p, struct error *err)
     return 0;
 }
 
-/* An allocation may consist of several that were mapped side by side, so that only its ends
- * are known to belong to it. */
+/* Does the allocation that begins before `data` end after its n bytes? */
+static int allocation_has(const struct card *card, const void *data, uint64_t n,
+                          bool *has, struct error *err)
+{
+    const void *start = NULL;
+    size_t size = 0;
+
+    *has = false;
+    if (card->vendor->allocation(data, &start, &size, err) < 0)
+        return -1;
+    *has = n <= size && (uintptr_t)data - (uintptr_t)start <= size - n;
+    return 0;
+}
+
+int device_is_one(int device, int id, const void *data, uint64_t n, bool *is_one,
+                  struct error *err)
+{
+    struct card *card = card_enter(device, id, err);
+    int rc;
+
+    if (!card)
+        return -1;
+    rc = allocation_has(card, data, n, is_one, err);
+    card_leave(card);
+    return rc;
+}
+
+/* Memory that a context has allocated is one allocation. Other memory may consist of several
+ * that were mapped side by side, so that only its ends are known to belong to it. */
 int card_check_memory(const struct card *card, const void *data, uint64_t n,
                       struct error *err)
 {
-    if (byte_check(card, data, err) < 0)
+    bool is_one = true;
+    void *context;
+
+    if (byte_check(card, data, &context, err) < 0)
         return -1;
-    if (byte_check(card, (const char *)data + (n - 1), err) < 0)
+    if (byte_check(card, (const char *)data + (n - 1), &context, err) < 0)
         return error_prefix(err, "its last byte");
-    return 0;
+    if (context && allocation_has(card, data, n, &is_one, err) < 0)
+        return -1;
+    if (is_one)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "the %llu bytes at %p are not in one allocation of %s card %d: look "
+                     "at shape and dtype",
+                     (unsigned long long)n, data, card->vendor->name, card->id);
 }
 
 int device_check(int device, int id, const void *data, uint64_t n, struct error *err)
@@ -68,15 +105,33 @@ int device_check(int device, int id, const void *data, uint64_t n, struct error 
 
 /* ---- Copies ---- */
 
+/* A stream of another card would be refused only when it is used. */
+static int stream_check(const struct card *card, void *stream, struct error *err)
+{
+    void *context = card->context;
+
+    if (stream && card->vendor->stream_context &&
+        card->vendor->stream_context(stream, &context, err) < 0)
+        return -1;
+    if (context == card->context)
+        return 0;
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "the stream is not one of %s card %d, or not of its primary context",
+                     card->vendor->name, card->id);
+}
+
 int device_set_stream(int device, int id, void *stream, struct error *err)
 {
     struct card *card = card_enter(device, id, err);
+    int rc;
 
     if (!card)
         return -1;
-    card->caller = stream;
+    rc = stream_check(card, stream, err);
+    if (rc == 0)
+        card->caller = stream;
     card_leave(card);
-    return 0;
+    return rc;
 }
 
 static int caller_wait(struct card *card, struct error *err)
@@ -84,7 +139,7 @@ static int caller_wait(struct card *card, struct error *err)
     const struct device_vendor *v = card->vendor;
 
     if (card_prepare(card, 1, err) < 0 ||
-        v->event_record(card->ready, card->caller, err) < 0)
+        card_after_caller(card, card->ready, err) < 0)
         return -1;
     return v->event_wait(card->ready, err);
 }
@@ -109,7 +164,7 @@ static int copies_begin(struct card *card, const void *data, uint64_t n, int n_l
 
     if (card_check_memory(card, data, n, err) < 0 ||
         card_prepare(card, n_lanes, err) < 0 ||
-        v->event_record(card->ready, card->caller, err) < 0)
+        card_after_caller(card, card->ready, err) < 0)
         return -1;
     return v->stream_wait(card->stream, card->ready, err);
 }
@@ -187,7 +242,7 @@ int device_lane_enter(const struct device_store *s, int lane, struct device_lane
                       struct error *err)
 {
     *l = (struct device_lane){s, &s->card->pieces[2 * lane], 0};
-    return s->card->vendor->enter(s->card->context, err);
+    return card_resume(s->card, err);
 }
 
 void *device_lane_room(struct device_lane *l, struct error *err)

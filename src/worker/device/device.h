@@ -16,6 +16,7 @@
 #ifndef RAYTRAIN_DEVICE_DEVICE_H
 #define RAYTRAIN_DEVICE_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,11 @@ int device_set_stream(int device, int id, void *stream, struct error *err);
 
 /* Are these n > 0 bytes memory of this device? */
 int device_check(int device, int id, const void *data, uint64_t n, struct error *err);
+
+/* *is_one: these n > 0 bytes of memory of the device are in one allocation. Otherwise they are
+ * not copied or combined by one call, even though their addresses are adjacent. */
+int device_is_one(int device, int id, const void *data, uint64_t n, bool *is_one,
+                  struct error *err);
 
 /* Wait until all is done that the caller has queued on its stream. */
 int device_wait_caller(int device, int id, struct error *err);
@@ -72,6 +78,10 @@ int device_store_end(struct device_store *s, struct error *err);
 /* Copy n > 0 bytes from host memory to a device. */
 int device_copy_in(int device, int id, void *to, const void *from, size_t n,
                    struct error *err);
+
+/* Has a card failed with which this process works through raytrain, in a kernel of the user, say?
+ * -1, with the name of the error. What is still going on is not waited for. */
+int device_cards_check(struct error *err);
 
 /* Give back all memory, streams and events. The library remains loaded. */
 void device_end(void);

@@ -102,6 +102,10 @@ int reducer_plan(raytrain_reducer *r, const struct gradients *g, struct error *e
 /* Give tensors without memory their places from base on (NULL: only count). Returns the
  * bytes from base up to the end. */
 size_t tensors_place(raytrain_reducer *r, char *base);
+/* *is_one: one call can take these n > 0 bytes, which are those of adjacent tensors. Memory
+ * of a card must be one allocation for that. */
+int tensors_are_one(const raytrain_reducer *r, const void *data, size_t n, bool *is_one,
+                    struct error *err);
 /* The same address, or the next one, at which another type may begin. */
 size_t reducer_aligned(size_t at);
 /* COLLECTIVE: give tensors and buckets their memory, and ranks their parts. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "device/device.h"
 #include "session/reducer_impl.h"
 
 /* Large enough that latency does not matter, small enough that the first bucket is in
@@ -105,14 +106,26 @@ static int tensor_order(const void *a, const void *b)
     return ((*x)->data > (*y)->data) - ((*x)->data < (*y)->data);
 }
 
-/* The start of the bucket's tensors if they are adjacent, in any order. A backward pass
- * finishes the last layer first, so they are mostly in reverse order. */
+int tensors_are_one(const raytrain_reducer *r, const void *data, size_t n, bool *is_one,
+                    struct error *err)
+{
+    *is_one = true;
+    return r->device == RAYTRAIN_HOST
+               ? 0
+               : device_is_one(r->device, r->device_id, data, n, is_one, err);
+}
+
+/* The start of the bucket's tensors if they are adjacent, in any order, and in one
+ * allocation. A backward pass finishes the last layer first, so they are mostly in reverse
+ * order. */
 static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
                            char **start, struct error *err)
 {
     const raytrain_tensor **sorted = calloc(b->n, sizeof *sorted);
     const char *end = NULL;
     size_t n = 0;
+    bool is_one = false;
+    int rc = 0;
 
     *start = NULL;
     if (!sorted)
@@ -129,10 +142,13 @@ static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
             break;
         end = data + gradient_bytes(sorted[i]);
         if (i == n - 1)
-            *start = sorted[0]->data;
+            rc = tensors_are_one(r, sorted[0]->data,
+                                 (size_t)(end - (char *)sorted[0]->data), &is_one, err);
     }
+    if (is_one)
+        *start = sorted[0]->data;
     free(sorted);
-    return 0;
+    return rc;
 }
 
 /* What must be the same on every rank if the bucket is a span: where each tensor lies in

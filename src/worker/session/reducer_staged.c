@@ -46,6 +46,7 @@ struct staged {
     struct common common, params; /* of buckets; of parameters */
     void *pinned, *pinned_params; /* memory of this process */
     struct stage *stages;         /* of the buckets, then of the parameters */
+    bool *joins;                  /* of each gradient: see joins_find() */
     struct comm_parts *parts;     /* of the parameters, in host memory */
 };
 
@@ -55,9 +56,11 @@ static int staged_open(raytrain_reducer *r, struct error *err)
 {
     struct staged *s = r->staged = calloc(1, sizeof *s);
 
-    if (s)
+    if (s) {
         s->stages = calloc(r->n_buckets + 1, sizeof *s->stages);
-    if (!s || !s->stages)
+        s->joins = calloc(r->n, sizeof *s->joins);
+    }
+    if (!s || !s->stages || !s->joins)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (device_stream_create(r->device, r->device_id, &s->out, err) < 0 ||
         device_stream_create(r->device, r->device_id, &s->in, err) < 0 ||
@@ -160,6 +163,27 @@ static size_t pinned_lay(raytrain_reducer *r, char *base)
     return at;
 }
 
+/* Which gradients follow the one before them in their bucket, in one allocation? */
+static int joins_find(raytrain_reducer *r, const struct bucket *b, struct error *err)
+{
+    char *begin = NULL, *end = NULL;
+
+    for (size_t i = b->first; i < b->first + b->n; i++) {
+        const raytrain_tensor *t = &r->tensors[i];
+        char *data = t->data;
+        size_t n = gradient_bytes(t);
+
+        if (n == 0)
+            continue;
+        if (data == end && tensors_are_one(r, begin, (size_t)(end - begin) + n,
+                                           &r->staged->joins[i], err) < 0)
+            return -1;
+        begin = data;
+        end = data + n;
+    }
+    return 0;
+}
+
 static int staged_place_buckets(raytrain_reducer *r, struct error *err)
 {
     struct staged *s = r->staged;
@@ -174,6 +198,8 @@ static int staged_place_buckets(raytrain_reducer *r, struct error *err)
         rc = device_pinned_alloc(s->out, bytes, &s->pinned, err);
     if (rc == 0)
         pinned_lay(r, s->pinned);
+    for (size_t i = 0; rc == 0 && i < r->n_buckets; i++)
+        rc = joins_find(r, &r->buckets[i], err);
     return comm_agree(r->comm, rc, err);
 }
 
@@ -194,14 +220,12 @@ static int run_copy(const struct staged *s, const struct run *run, bool out,
                : device_stream_copy_in(s->in, run->card, run->host, run->n_bytes, err);
 }
 
-/* What is adjacent to the run is copied with it: tensors of a bucket follow each other in
- * pinned memory. */
+/* What joins the run is copied with it: tensors of a bucket follow each other in pinned
+ * memory. */
 static int run_extend(const struct staged *s, struct run *run, const struct run *next,
-                      bool out, struct error *err)
+                      bool joins, bool out, struct error *err)
 {
-    if (next->n_bytes == 0)
-        return 0;
-    if (run->n_bytes > 0 && run->card + run->n_bytes == next->card) {
+    if (run->n_bytes > 0 && joins) {
         run->n_bytes += next->n_bytes;
         return 0;
     }
@@ -239,7 +263,7 @@ static int tensors_copy(const raytrain_reducer *r, const struct bucket *b, size_
             struct run next = {(char *)t->data + (begin - at) * width,
                                pinned + begin * width, (end - begin) * width};
 
-            if (run_extend(s, &run, &next, out, err) < 0)
+            if (run_extend(s, &run, &next, s->joins[i], out, err) < 0)
                 return -1;
         }
         at += n;
@@ -504,6 +528,7 @@ static bool staged_close(raytrain_reducer *r, bool idle)
     device_stream_destroy(s->in);
     device_stream_destroy(s->out);
     free(s->parts);
+    free(s->joins);
     free(s->stages);
     free(s);
     r->staged = NULL;
