@@ -55,8 +55,6 @@ static unsigned char *pages_map(size_t n)
         munmap(all, before);
     munmap(all + before + n, HUGE_PAGE - before);
     madvise(all + before, n, MADV_HUGEPAGE); /* without huge pages it is only slower */
-    /* A child would have copies of pages that a card writes, or this process would. */
-    madvise(all + before, n, MADV_DONTFORK);
     return all + before;
 }
 
