@@ -367,6 +367,31 @@ test_expect_success 'restore() follows no link to the function, and does not wai
 	EOT
 	timeout 60 "$PYTHON" linked.py
 '
+test_expect_success 'what is shown of a run that comes from elsewhere is read without running code' '
+	cat >received.py <<-\EOT &&
+	import pickle, shutil
+	from common import *
+	from raytrain import Result, _shipping
+
+	class Code:
+	    def __reduce__(self):
+	        return os.mkdir, ("has-run",)
+
+	def train():
+	    raytrain.report({"loss": 1}, checkpoint=raytrain.Checkpoint.from_dict({}))
+
+	known = trainer(train, {"lr": 2, "of": {"a": (1, {2})}, "path": Code}, name="known").fit()
+	assert Result.from_path(known.path).config == {"lr": 2, "of": {"a": (1, {2})}}
+	for name, first in ("summary", Code()), ("function", {"name": "their\n.train", "config": Code}):
+	    shutil.copytree("runs/known", "runs/" + name)
+	    with open(f"runs/{name}/trainer.pkl", "wb") as file:
+	        file.write(_shipping.MAGIC + pickle.dumps(first) + pickle.dumps(Code()))
+	    assert Result.from_path("runs/" + name).config is None
+	    trainer(train, name=name).fit()
+	    assert not os.path.exists("has-run")
+	EOT
+	"$PYTHON" received.py 2>err && grep "it goes on from" err
+'
 test_expect_success 'raytrain-run continues a run of fit() by itself' '
 	raytrain-run --launcher local -c runs/moved/run.cfg --name moved --storage "$PWD/runs" --resume \
 		-n 1 --set train_loop_config.lr=0.5 2>err &&

@@ -170,7 +170,8 @@ class Fit:
         cwd = os.getcwd()
         return {"function": _shipping.pack(trainer.train_loop_per_worker,
                                            trainer.train_loop_config),
-                "name": _shipping.describe(trainer.train_loop_per_worker),
+                "summary": _shipping.summary(trainer.train_loop_per_worker,
+                                             trainer.train_loop_config),
                 "settings": trainer._settings(), "setup": trainer._setup,
                 "backend_config": trainer.backend_config, "recorded": self._recorded(),
                 "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
@@ -222,8 +223,9 @@ class Fit:
         if payload is None or not files or self.run_config.on_existing \
                 or self.run_config.verbose == 0 or self.trainer._restored_from:
             return
-        before = _shipping.kept_name(self.path)
-        now = payload["name"]
+        before = "".join(c for c in str(_shipping.outline(self.path).get("name") or "")[:200]
+                         if c.isprintable())
+        now = payload["summary"]["name"]
         other = f", which {before} has written, with {now}" \
             if before and before != now else ""
         sys.stderr.write(f"raytrain: the run {self.name} is there: it goes on from "

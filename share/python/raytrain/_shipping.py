@@ -3,15 +3,16 @@ that only its owner can read. With cloudpickle any function does, also one of a 
 a closure; without it, one that a module, or the script, defines at its top level."""
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import sys
-from typing import Any
+from typing import Any, BinaryIO, NoReturn
 
 from . import _records
 from .errors import ShippingError
 
-MAGIC = b"raytrain function 1\n"
+MAGIC = b"raytrain function 2\n"
 PAYLOAD = "trainer.pkl"  # in the run directory: what restore() and the workers read
 
 
@@ -116,6 +117,47 @@ def unpack(packed: dict[str, Any]) -> tuple[Any, ...]:
     return _find(module, packed["name"]), pickle.loads(packed["data"])
 
 
+# ---- The file: what may be shown of it, and what runs code to be read ----
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Numbers, texts, bytes and containers of these: nothing that is imported or called."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"{module}.{name} is not plain data")
+
+    def persistent_load(self, pid: Any) -> NoReturn:
+        raise pickle.UnpicklingError("a reference is not plain data")
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        _PlainUnpickler(io.BytesIO(pickle.dumps(value))).load()
+    except Exception:
+        return False
+    return True
+
+
+def summary(function: object, config: object) -> dict[str, Any]:
+    """What outline() gives: the name of a function, and of its configuration what is plain
+    data."""
+    if isinstance(config, dict):
+        config = {name: value for name, value in config.items()
+                  if _is_plain(name) and _is_plain(value)}
+    return {"name": describe(function), "config": config if _is_plain(config) else None}
+
+
+def outline(path: str) -> dict[str, Any]:
+    """The summary of the run in this directory; {} if fit() has not started it. To read it
+    runs no code: the run may come from elsewhere."""
+    try:
+        with _opened(os.path.join(path, PAYLOAD)) as file:
+            found = _PlainUnpickler(file).load()
+    except Exception:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def write(path: str, packed: dict[str, Any]) -> None:
     """Atomically, readable by its owner alone."""
     temporary = f"{path}.tmp-{os.getpid()}"
@@ -124,6 +166,7 @@ def write(path: str, packed: dict[str, Any]) -> None:
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(MAGIC)
+            pickle.dump(packed.get("summary", {}), file)
             pickle.dump(packed, file)
             file.flush()
             os.fsync(file.fileno())
@@ -133,21 +176,27 @@ def write(path: str, packed: dict[str, Any]) -> None:
         raise
 
 
-def read(path: str) -> dict[str, Any]:
-    """The file's content. Reading it runs code of its owner, so it must be this user, and
-    the file itself: not a link, which others could have made where they may write."""
+def _opened(path: str) -> BinaryIO:
+    """The file, from what outline() gives on. It must be this user's, and the file itself:
+    not a link, which others could have made where they may write."""
     try:
         file = open(_records.open_fd(path), "rb")
     except _records.RecordError as error:
         raise ShippingError(f"{path}: {error.strerror}; it would run the code of another "
                             "file") from None
-    with file:
-        foreign = _records.foreign(path, os.fstat(file.fileno()))
-        if foreign:
-            raise ShippingError(f"{foreign}; it would run that user's code")
-        if file.read(len(MAGIC)) != MAGIC:
-            raise ShippingError(f"{path} was not written by fit() of this version")
+    foreign = _records.foreign(path, os.fstat(file.fileno()))
+    if not foreign and file.read(len(MAGIC)) == MAGIC:
+        return file
+    file.close()
+    raise ShippingError(f"{foreign}; it would run that user's code" if foreign else
+                        f"{path} was not written by fit() of this version")
+
+
+def read(path: str) -> dict[str, Any]:
+    """The file's content. Reading it runs code of its owner."""
+    with _opened(path) as file:
         try:
+            _PlainUnpickler(file).load()
             return pickle.load(file)
         except Exception as error:
             raise ShippingError(f"{path} is damaged: {error}") from error
@@ -159,19 +208,3 @@ def config_of(packed: dict[str, Any]) -> Any:
     if function["kind"] != "name":
         return pickle.loads(function["data"])[1]
     return pickle.loads(function["data"])
-
-
-def kept_config(path: str) -> dict[str, Any] | None:
-    """That of the run in this directory; None if fit() has not started it."""
-    try:
-        return config_of(read(os.path.join(path, PAYLOAD)))
-    except Exception:
-        return None
-
-
-def kept_name(path: str) -> str | None:
-    """The name of the function of the run in this directory; None if it is not known."""
-    try:
-        return read(os.path.join(path, PAYLOAD)).get("name")
-    except Exception:
-        return None

@@ -116,7 +116,7 @@ class Result:
     @property
     def config(self) -> dict[str, Any] | None:
         if self._config is None and self.path:
-            self._config = _shipping.kept_config(self.path)
+            self._config = _shipping.outline(self.path).get("config")
         return self._config
 
     @property
