@@ -234,6 +234,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_metrics.py \
 	share/python/raytrain/_offer.py \
 	share/python/raytrain/_preemption.py \
+	share/python/raytrain/_positions.py \
 	share/python/raytrain/_predict.py \
 	share/python/raytrain/_protocols.py share/python/raytrain/_read_config.py \
 	share/python/raytrain/_records.py share/python/raytrain/_reported.py \
@@ -302,6 +303,7 @@ dist_pythontorch_DATA = \
 	share/python/raytrain/torch/_predictor.py \
 	share/python/raytrain/torch/_process_group.py \
 	share/python/raytrain/torch/_reducer.py \
+	share/python/raytrain/torch/_resume.py \
 	share/python/raytrain/torch/_state.py \
 	share/python/raytrain/torch/_train_loop.py \
 	share/python/raytrain/torch/_trainer.py

@@ -58,8 +58,8 @@ TESTS += $(RUN_TESTS)
 LONG_TESTS = t/1060-soak.t t/1061-python-soak.t t/1160-slurm-soak.t \
 	t/1200-nodes.t t/1205-slurm-daemons.t \
 	t/1332-torch-resume.t t/1333-torch-sharded.t t/1334-torch-process-group.t \
-	t/1335-torch-fsdp.t t/1382-signs-of-progress.t t/1500-scale.t t/1505-slurm-scale.t \
-	t/9200-sbatch.t
+	t/1335-torch-fsdp.t t/1336-torch-loader.t t/1382-signs-of-progress.t \
+	t/1500-scale.t t/1505-slurm-scale.t t/9200-sbatch.t
 dist_check_SCRIPTS += $(LONG_TESTS)
 TESTS += $(LONG_TESTS)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Sequence, cast
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NoReturn, Sequence, cast
 
 from . import _exit, _metrics, _wire, errors
 from ._helper import helper
@@ -137,6 +137,8 @@ class Session:
         self._settings = Settings(self.info["config"])
         self.info["config"] = self._settings
         self._is_first = True  # the next report is
+        # What each report says of data loaders: _positions.py.
+        self.positions: Callable[[], str] | None = None
         self.should_stop = self.info["should_stop"]
         self.should_checkpoint = self.info["should_checkpoint"]
         self._install()
@@ -299,6 +301,9 @@ class Session:
             request["reported"] = recorded.reported if is_first else "{}"
             for note in recorded.notes if is_first else ():
                 self.warn(note)
+            positions = self.positions() if self.positions else ""
+            if positions:
+                request["loaders"] = positions
             if offer is not None:
                 request["checkpoint"], asks = offer()
         except Exception as e:

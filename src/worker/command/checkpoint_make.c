@@ -6,6 +6,7 @@
  *      directories: checkpoint_merge.c
  *   3. clients copy their parts into shared memory
  *   4. each rank puts all tensors, with those bytes that it has
+ *   5. the positions of data loaders: loader_positions.c
  *
  * After each step the ranks agree on the outcome. What fails on one rank fails on all.
  */
@@ -209,7 +210,8 @@ int making_dicts(struct making *m, struct error *err)
 /* COLLECTIVE */
 static int faces_gather(struct making *m, struct error *err)
 {
-    struct offer_face mine = {.kind = m->own.kind};
+    struct offer_face mine = {.kind = m->own.kind,
+                              .position_bytes = m->position ? strlen(m->position) : 0};
     int rc;
 
     if (m->json && m->comm->size > 1)
@@ -264,13 +266,16 @@ static int make(struct making *m, struct error *err)
         rc = making_dicts(m, err);
     else if (rc == 0)
         rc = making_directories(m, err);
+    if (rc == 0)
+        rc = comm_agree(m->comm, making_positions(m, err), err);
     return rc;
 }
 
 int companion_checkpoint_make(struct companion *c, const json_t *offer,
-                              raytrain_checkpoint **out, struct error *err)
+                              const char *position, raytrain_checkpoint **out,
+                              struct error *err)
 {
-    struct making m = {.c = c, .json = offer};
+    struct making m = {.c = c, .json = offer, .position = position};
     int rc;
 
     m.comm = session_store_comm(c->ctx, err);

@@ -5,6 +5,8 @@
  *   checkpoint_open {"path": PATH}    -> {"id", "path", "structure", "metadata", ...}
  *                   without a path: the one that this attempt starts from; "id" is null
  *                   if there is none. Not collective: this rank verifies all of it.
+ *   loader_positions {}               -> {"positions": [TEXT, TEXT]}
+ *                   of that one: what ranks 0 and this one gave to their reports
  *   checkpoint_names {"id"}           -> {"names": [[NAME, DTYPE, [SHAPE...]], ...]}
  *   checkpoint_read {"id", "items"}   -> {"items": [[OFFSET, BYTES, DTYPE, [SHAPE...]],
  *                   ...], "bytes"} and the descriptor of memory with all of them
@@ -254,6 +256,22 @@ static int handle_open(struct companion *c, const struct request *q,
     return face_set(reply, RESTORED_ID, restored, err);
 }
 
+static int handle_positions(struct companion *c, const struct request *q,
+                            struct reply *reply, struct error *err)
+{
+    raytrain_checkpoint *restored = raytrain_get_checkpoint(c->ctx);
+    json_t *positions = json_pack("[s, s]", "", "");
+
+    (void)q;
+    if (restored) {
+        json_decref(positions);
+        positions = loader_positions_json(restored, c->ctx->env.world->rank, err);
+        if (!positions)
+            return -1;
+    }
+    return reply_set(reply, "positions", positions, err);
+}
+
 static int handle_close(struct companion *c, const struct request *q,
                         struct reply *reply, struct error *err)
 {
@@ -500,7 +518,7 @@ static int handle_save(struct companion *c, const struct request *q,
                          "a worker saves a checkpoint by report() alone");
     if (request_string(q, "path", &path, err) < 0)
         return -1;
-    if (companion_checkpoint_make(c, offer, &ck, err) < 0)
+    if (companion_checkpoint_make(c, offer, NULL, &ck, err) < 0)
         return -1;
     self = comm_self_create(err);
     rc = self ? checkpoint_save(ck, self, &meta, path, err) : -1;
@@ -512,9 +530,13 @@ static int handle_save(struct companion *c, const struct request *q,
 /* ---- The family ---- */
 
 static const struct request_row rows[] = {
-    {"checkpoint_open", handle_open}, {"checkpoint_names", handle_names},
-    {"checkpoint_read", handle_read}, {"checkpoint_close", handle_close},
-    {"checkpoint_save", handle_save}, {NULL, NULL},
+    {"checkpoint_open", handle_open},
+    {"checkpoint_names", handle_names},
+    {"checkpoint_read", handle_read},
+    {"checkpoint_close", handle_close},
+    {"checkpoint_save", handle_save},
+    {"loader_positions", handle_positions},
+    {NULL, NULL},
 };
 
 const struct request_family checkpoint_requests = {

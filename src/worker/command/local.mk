@@ -16,6 +16,7 @@ libworker_a_SOURCES += \
 	src/worker/command/frame_wire.c src/worker/command/frame_wire.h \
 	src/worker/command/gradient_requests.c \
 	src/worker/command/helper.c src/worker/command/helper.h \
+	src/worker/command/loader_positions.c \
 	src/worker/command/predict_requests.c \
 	src/worker/command/preprocess_requests.c \
 	src/worker/command/session_requests.c src/worker/command/session_requests.h \

@@ -174,13 +174,14 @@ static void names_filter(struct companion *c, json_t *metrics)
 struct making {
     struct companion *companion;
     const json_t *offer;
+    const char *position;
 };
 
 static int checkpoint_make(void *arg, raytrain_checkpoint **out, struct error *err)
 {
     const struct making *m = arg;
 
-    return companion_checkpoint_make(m->companion, m->offer, out, err);
+    return companion_checkpoint_make(m->companion, m->offer, m->position, out, err);
 }
 
 /* What is wrong with the request must not keep the other ranks waiting: then this rank
@@ -192,7 +193,9 @@ static int report(struct companion *c, const struct request *q, struct reply *re
     const char *refused = json_string_value(json_object_get(q->args, "refused"));
     const json_t *asked = json_object_get(q->args, "asked");
     struct making making = {.companion = c,
-                            .offer = json_is_object(offer) ? offer : NULL};
+                            .offer = json_is_object(offer) ? offer : NULL,
+                            .position =
+                                json_string_value(json_object_get(q->args, "loaders"))};
     struct metric_list list = {0};
     struct error why;
     struct loose_report loose = {.has_checkpoint = making.offer != NULL,

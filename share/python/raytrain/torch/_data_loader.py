@@ -7,28 +7,10 @@ from typing import Any, Iterator
 import torch
 from torch.utils.data import (DataLoader, IterableDataset, RandomSampler,
                               SequentialSampler)
-from torch.utils.data.distributed import DistributedSampler
 
 from ._place import place
+from ._resume import EpochSampler, Resumable, drawn_seed, resumable, with_sampler
 from ._train_loop import get_device
-
-
-class _EpochSampler(DistributedSampler):
-    """A DistributedSampler that shuffles anew in every epoch, also if the training
-    function never calls set_epoch()."""
-
-    _chosen = False
-
-    def set_epoch(self, epoch: int) -> None:
-        """The order of the next epochs is that of `epoch`, until the next call."""
-        self._chosen = True
-        super().set_epoch(epoch)
-
-    def __iter__(self) -> Iterator[int]:
-        order = super().__iter__()
-        if not self._chosen:
-            self.epoch += 1
-        return order
 
 
 def prepare_data_loader(
@@ -36,19 +18,35 @@ def prepare_data_loader(
     add_dist_sampler: bool = True,
     move_to_device: bool = True,
     auto_transfer: bool = True,
+    resume_position: bool = True,
 ) -> Any:
     """The same loader, for this worker's share of the data.
 
-    add_dist_sampler: give the loader a DistributedSampler, which shuffles if the loader
-        did. It stays as it is if its data set is iterable, or if it has another sampler
-        than DataLoader's own, or a batch sampler. A shuffled order changes in every
-        epoch; call loader.sampler.set_epoch(epoch) if a resumed run is to continue the
-        order of the one before.
-    move_to_device: batches are tensors on this worker's device.
-    auto_transfer: on a GPU, copy the next batch while this one is computed on.
+    Args:
+        data_loader: A loader as for one worker.
+        add_dist_sampler: Give the loader a DistributedSampler, which shuffles if the loader
+            did. It stays as it is if its data set is iterable, or if it has another sampler
+            than DataLoader's own, or a batch sampler. A shuffled order changes in every
+            epoch.
+        move_to_device: Batches are tensors on this worker's device.
+        auto_transfer: On a GPU, copy the next batch while this one is computed on.
+        resume_position: Each checkpoint has the position of the loader, and the first pass
+            after a restart begins there; prefetched batches do not count. False: it begins
+            at the start of an epoch, for a script that leaves out batches by itself. If the
+            script calls sampler.set_epoch(), the position is used if that is the epoch
+            of the checkpoint. An iterable dataset needs state_dict() and load_state_dict().
+
+    Returns:
+        The loader for this worker.
     """
-    if add_dist_sampler and place().world_size > 1 and _is_divisible(data_loader):
-        data_loader = _divided(data_loader)
+    resumes = resume_position and place().has_companion
+    if add_dist_sampler and _is_divisible(data_loader):
+        if place().world_size > 1:
+            data_loader = _divided(data_loader)
+        elif resumes and getattr(data_loader.sampler, "_num_samples", None) is None:
+            data_loader = _ordered(data_loader)
+    if resumes:
+        data_loader = resumable(data_loader)
     device = get_device()
     if not move_to_device or device.type == "cpu":
         return data_loader
@@ -64,8 +62,8 @@ def _is_divisible(loader: DataLoader) -> bool:
 
 def _divided(loader: DataLoader) -> DataLoader:
     shuffle = isinstance(loader.sampler, RandomSampler)
-    sampler = _EpochSampler(loader.dataset, num_replicas=place().world_size,
-                            rank=place().rank, shuffle=shuffle)
+    sampler = EpochSampler(loader.dataset, num_replicas=place().world_size,
+                           rank=place().rank, shuffle=shuffle)
     kwargs = {
         "dataset": loader.dataset,
         "batch_size": loader.batch_size,
@@ -87,6 +85,13 @@ def _divided(loader: DataLoader) -> DataLoader:
     return DataLoader(**kwargs)
 
 
+def _ordered(loader: DataLoader) -> DataLoader:
+    """For one worker: with an order that other numbers of workers can divide."""
+    shuffle = isinstance(loader.sampler, RandomSampler)
+    seed = drawn_seed(loader.generator) if shuffle else 0
+    return with_sampler(loader, EpochSampler(loader.dataset, 1, 0, shuffle, seed))
+
+
 class _DeviceLoader:
     """Batches of another loader, moved to a device."""
 
@@ -102,28 +107,39 @@ class _DeviceLoader:
         return len(self._loader)
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._ahead:
-            for batch in self._loader:
-                yield _moved(batch, self._device, False)
-            return
-        yield from self._iter_ahead()
+        if isinstance(self._loader, Resumable):
+            steps, position = self._loader.steps(), self._loader.position
+        else:
+            steps, position = ((batch, None) for batch in self._loader), None
+        try:
+            yield from self._taken(steps, position)
+        finally:  # also of a loop that is left before its end
+            if position is not None:
+                position.end()
 
-    def _iter_ahead(self) -> Iterator[Any]:
+    def _taken(self, steps: Iterator[tuple[Any, Any]], position: Any) -> Iterator[Any]:
+        for batch, stamp in self._moved_ahead(steps) if self._ahead else (
+                (_moved(batch, self._device, False), stamp) for batch, stamp in steps):
+            if position is not None:
+                position.took(stamp)
+            yield batch
+
+    def _moved_ahead(self, steps: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         stream = torch.cuda.Stream(self._device)
-        batches = iter(self._loader)
 
-        def fetch() -> Any:
-            batch = next(batches, None)
+        def fetch() -> tuple[Any, Any] | None:
+            step = next(steps, None)
             with torch.cuda.stream(stream):
-                return _moved(batch, self._device, True)
+                return None if step is None else (_moved(step[0], self._device, True),
+                                                  step[1])
 
         following = fetch()
         while following is not None:
             current = torch.cuda.current_stream(self._device)
             current.wait_stream(stream)
-            _record(following, current)
-            batch, following = following, fetch()
-            yield batch
+            _record(following[0], current)
+            step, following = following, fetch()
+            yield step
 
 
 def _moved(batch: Any, device: torch.device, later: bool) -> Any:

@@ -1,0 +1,458 @@
+"""Data loaders that go on in the middle of an epoch: how far a pass has come is a part of
+each checkpoint, and the first pass after a restart begins there.
+
+A loader whose samples are divided here has a position that all workers share: the samples
+of the epoch's order that were given so far. On another number of workers the rest of the
+order is divided anew. A loader with a sampler of the script has one of its own on each
+worker, and so has one of an iterable dataset, which keeps its state itself."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from typing import Any, Iterator, Protocol
+
+import torch
+from torch.utils.data import (BatchSampler, DataLoader, IterableDataset, RandomSampler,
+                              get_worker_info)
+from torch.utils.data.distributed import DistributedSampler
+
+from .. import _positions
+from .._session import session
+from ._place import place
+
+
+class EpochSampler(DistributedSampler):
+    """A DistributedSampler that shuffles anew in every epoch, also if the training
+    function never calls set_epoch(), and can leave out the start of an order."""
+
+    chosen = False  # does the training function say which epoch it is?
+    advances = True  # to another order in each epoch, if it does not say so
+    adopts = True  # the seed of a checkpoint
+    start = 0  # samples that the next pass leaves out, of those of all workers
+
+    def set_epoch(self, epoch: int) -> None:
+        """The order of the next epochs is that of `epoch`, until the next call."""
+        self.chosen = True
+        super().set_epoch(epoch)
+
+    def __iter__(self) -> Iterator[int]:
+        order = iter(self._rest(self.start)) if self.start else super().__iter__()
+        self.start = 0
+        if self.advances and not self.chosen:
+            self.epoch += 1
+        return order
+
+    def _rest(self, start: int) -> list[int]:
+        """This worker's samples from `start` on. The rest is filled up from the start of the
+        order, as DistributedSampler fills up the whole."""
+        n: int = len(self.dataset)
+        order = list(range(n))
+        if self.shuffle:
+            seeded = torch.Generator()
+            seeded.manual_seed(self.seed + self.epoch)
+            order = torch.randperm(n, generator=seeded).tolist()
+        if start >= n:
+            return []
+        rest = n - start
+        rounds = rest // self.num_replicas if self.drop_last else -(-rest
+                                                                    // self.num_replicas)
+        end = start + rounds * self.num_replicas
+        filled = itertools.islice(itertools.cycle(order), end)
+        return list(itertools.islice(filled, start + self.rank, end, self.num_replicas))
+
+
+def drawn_seed(generator: Any) -> int:
+    """A seed from torch's random numbers, or those of a generator."""
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
+
+
+def with_sampler(loader: DataLoader, sampler: Any) -> DataLoader:
+    """The same loader with another sampler."""
+    made = copy.copy(loader)
+    made._iterator = None
+    object.__setattr__(made, "sampler", sampler)  # DataLoader refuses to change it
+    object.__setattr__(made, "batch_sampler",
+                       BatchSampler(sampler, loader.batch_size, loader.drop_last))
+    return made
+
+
+# ---- Positions ----
+
+
+class _Position(Protocol):
+    """Where a loader is, as its loader says."""
+
+    def begin(self, loader: Any) -> None:
+        """A pass begins."""
+
+    def took(self, stamp: Any) -> None:
+        """The training function gets a batch."""
+
+    def end(self) -> None:
+        """The pass is over."""
+
+    def state(self) -> dict[str, Any]:
+        """See _positions.Positioned."""
+
+
+def _warn(why: str) -> None:
+    session().warn(f"a data loader starts at the beginning of an epoch: {why}")
+
+
+class _Shared:
+    """The position in an order that is divided among the workers."""
+
+    def __init__(self, sampler: EpochSampler, batch_size: int) -> None:
+        self._sampler = sampler
+        self._step = batch_size * sampler.num_replicas
+        self._taken, self._over, self._epoch = 0, False, sampler.epoch
+        self._restored = self._fitting(_positions.add(self))
+
+    def _fitting(self, saved: dict[str, Any] | None) -> Any:
+        if saved is None:
+            return None
+        n, sampler = len(self._sampler.dataset), self._sampler
+        if saved.get("kind") != "shared" or saved["shuffle"] != sampler.shuffle:
+            _warn("it has another kind of sampler than when the checkpoint was made")
+        elif saved["n"] != n:
+            _warn(f"its dataset has {n} samples, and had {saved['n']} when the checkpoint "
+                  "was made")
+        elif not sampler.adopts and saved["seed"] != sampler.seed:
+            _warn("the seed of its sampler is not that of the checkpoint")
+        else:
+            sampler.seed = saved["seed"]
+            return saved
+        return None
+
+    def begin(self, loader: Any) -> None:
+        saved, self._restored = self._restored, None
+        sampler, start = self._sampler, 0
+        if saved is not None:
+            if not sampler.chosen:
+                sampler.epoch = saved["epoch"]
+                if saved["over"] and sampler.advances:
+                    sampler.epoch += 1
+            if not saved["over"] and sampler.epoch == saved["epoch"]:
+                start = saved["taken"]
+        sampler.start = start
+        self._epoch, self._taken, self._over = sampler.epoch, start, False
+
+    def took(self, stamp: Any) -> None:
+        self._taken += self._step
+
+    def end(self) -> None:
+        self._over = True
+
+    def state(self) -> dict[str, Any]:
+        if self._restored is not None:
+            return {k: v for k, v in self._restored.items() if k != "world_size"}
+        n = len(self._sampler.dataset)
+        return {"kind": "shared", "n": n, "shuffle": self._sampler.shuffle,
+                "seed": self._sampler.seed, "epoch": self._epoch,
+                "taken": min(self._taken, n), "over": self._over}
+
+
+class _Own:
+    """The batches that one worker has got from a sampler of the script."""
+
+    def __init__(self, sampler: Any) -> None:
+        self.skip = 0  # batches that the next pass leaves out
+        self._sampler = sampler
+        self._indices: _Indices | None = None
+        self._random = type(sampler) is RandomSampler
+        self._source = sampler.generator if self._random else None
+        self._taken, self._over = 0, False
+        self._epoch = getattr(sampler, "epoch", None)
+        self._seed: int | None = None
+        saved = _positions.add(self)
+        if saved is not None and saved.get("kind") != "own":
+            _warn("it has another kind of sampler than when the checkpoint was made")
+            saved = None
+        elif saved is not None and saved["world_size"] != place().world_size:
+            if saved["taken"] and not saved["over"]:
+                _warn(f"its own sampler was that of one of {saved['world_size']} workers "
+                      f"when the checkpoint was made, and there are {place().world_size}")
+            saved = None
+        self._restored = saved
+
+    def indices(self, inner: Any) -> _Indices:
+        """What the loader takes its batches from."""
+        if self._indices is None:
+            self._indices = _Indices(inner, self)
+        return self._indices
+
+    def begin(self, loader: Any) -> None:
+        saved, self._restored = self._restored, None
+        self._epoch = getattr(self._sampler, "epoch", None)
+        self._taken, self._over = 0, False
+        goes_on = saved is not None and not saved["over"] and saved["epoch"] == self._epoch
+        if saved is not None and goes_on:
+            self._taken = saved["taken"]
+        if self._random:
+            # The order of each pass is that of a seed, one after the other.
+            if saved is not None:
+                self._seed = saved["seed"] - goes_on
+            self._seed = drawn_seed(self._source) if self._seed is None else self._seed + 1
+            self._sampler.generator = torch.Generator()
+            self._sampler.generator.manual_seed(self._seed)
+        self.skip = self._taken
+
+    def took(self, stamp: Any) -> None:
+        self._taken += 1
+
+    def end(self) -> None:
+        self._over = True
+
+    def state(self) -> dict[str, Any]:
+        if self._restored is not None:
+            return {k: v for k, v in self._restored.items() if k != "world_size"}
+        return {"kind": "own", "own": True, "taken": self._taken, "over": self._over,
+                "epoch": self._epoch, "seed": self._seed}
+
+
+class _Indices:
+    """The indices of batches, without those at the start of the first pass."""
+
+    def __init__(self, inner: Any, position: _Own) -> None:
+        self._inner, self._position = inner, position
+
+    def __iter__(self) -> Iterator[Any]:
+        skip, self._position.skip = self._position.skip, 0
+        yield from itertools.islice(self._inner, skip, None)
+
+    def __len__(self) -> int:
+        return len(self._inner)
+
+
+# ---- Iterable datasets that keep their state ----
+
+
+class _Skip:
+    """Stands for a sample that was given before the restart."""
+
+
+class _Step:
+    """A batch, with the state of the dataset after it, in the process that has read it: what
+    state_dict() returned, and whether the pass was over there."""
+
+    def __init__(self, batch: Any, worker: int, state: Any) -> None:
+        self.batch, self.worker, self.state = batch, worker, state
+
+    def pin_memory(self, *device: Any) -> _Step:
+        """Called by a loader with pin_memory=True."""
+        from torch.utils.data._utils.pin_memory import pin_memory
+
+        return _Step(pin_memory(self.batch, *device), self.worker, self.state)
+
+
+class _Collate:
+    """A collate_fn that adds the state of the dataset."""
+
+    def __init__(self, inner: Any, dataset: Any, batch_size: int | None) -> None:
+        self._inner, self._dataset, self._batch_size = inner, dataset, batch_size
+
+    def __call__(self, samples: Any) -> _Step:
+        info = get_worker_info()
+        worker = 0 if info is None else info.id
+        first = samples[0] if isinstance(samples, list) and samples else samples
+        if isinstance(first, _Skip):
+            return _Step(first, worker, None)
+        dataset = self._dataset if info is None else info.dataset
+        state = dataset.state_dict()
+        over = self._batch_size is not None and len(samples) < self._batch_size
+        return _Step(self._inner(samples), worker, (state, over))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_dataset": None}
+
+
+class _Restore:
+    """A worker_init_fn that gives the dataset the state that it had in this process of the
+    loader."""
+
+    def __init__(self, inner: Any, saved: dict[str, Any], batch_size: int | None) -> None:
+        self.inner, self._saved, self._batch_size = inner, saved, batch_size
+
+    def __call__(self, worker: int) -> None:
+        if self.inner is not None:
+            self.inner(worker)
+        info = get_worker_info()
+        assert info is not None
+        # Batches come from one process after the other: those before the next one's turn
+        # give one without samples.
+        first = (self._batch_size or 1) if worker <= self._saved["last"] else 0
+        _restore(info.dataset, self._saved["workers"].get(worker), first)
+
+
+def _restore(dataset: Any, saved: tuple[Any, bool] | None, skipped: int) -> None:
+    """Give a dataset its state. Its next pass begins with so many samples that are none, and
+    then has nothing if it was over."""
+    state, over = saved or (None, False)
+    if saved is not None:
+        dataset.load_state_dict(state)
+    if not skipped and not over:
+        return
+    own = type(dataset)
+
+    def next_pass(self: Any) -> Iterator[Any]:
+        self.__class__ = own
+        yield from (_Skip() for _ in range(skipped))
+        if not over:
+            yield from own.__iter__(self)
+
+    dataset.__class__ = type(own.__name__, (own,), {"__iter__": next_pass,
+                                                    "__module__": own.__module__})
+
+
+class _OfRows:
+    """The states of an iterable dataset in the processes of one worker's loader."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self._processes = loader.num_workers
+        self._states: dict[int, Any] = {}
+        self._last, self._over = -1, False
+        saved = _positions.add(self)
+        if saved is not None and saved.get("kind") != "rows":
+            _warn("it has another kind of dataset than when the checkpoint was made")
+            saved = None
+        elif saved is not None and (saved["world_size"], saved["processes"]) != (
+                place().world_size, self._processes):
+            if not saved["over"]:
+                _warn("the states of its dataset are those of "
+                      f"{saved['world_size']} workers with num_workers="
+                      f"{saved['processes']}, and now there are {place().world_size} with "
+                      f"num_workers={self._processes}")
+            saved = None
+        self._restored = saved
+
+    def begin(self, loader: Any) -> None:
+        saved, self._restored = self._restored, None
+        self._states, self._last, self._over = {}, -1, False
+        if saved is None or saved["over"]:
+            return
+        self._states, self._last = dict(saved["workers"]), saved["last"]
+        if self._processes == 0:
+            _restore(loader.dataset, self._states.get(0), 0)
+        else:
+            loader.worker_init_fn = _Restore(loader.worker_init_fn, saved,
+                                             loader.batch_size)
+
+    def begun(self, loader: Any) -> None:
+        """The processes of the pass have started."""
+        if isinstance(loader.worker_init_fn, _Restore):
+            loader.worker_init_fn = loader.worker_init_fn.inner
+
+    def took(self, stamp: Any) -> None:
+        self._last = stamp.worker
+        self._states[stamp.worker] = stamp.state
+
+    def end(self) -> None:
+        self._over = True
+
+    def state(self) -> dict[str, Any]:
+        if self._restored is not None:
+            return {k: v for k, v in self._restored.items() if k != "world_size"}
+        if not _positions.is_plain(self._states):
+            session().warn(
+                "the position of an iterable dataset is not kept: its state_dict() has to "
+                "be of None, bool, int, float, str, bytes, tuples, lists and dicts")
+            return {"kind": "none", "own": True}
+        return {"kind": "rows", "own": True, "workers": self._states, "last": self._last,
+                "processes": self._processes, "over": self._over}
+
+
+# ---- Loaders ----
+
+
+class Resumable:
+    """What is put before the class of a loader."""
+
+    position: Any
+
+    @property
+    def _index_sampler(self) -> Any:
+        inner = super()._index_sampler  # type: ignore[misc]
+        if isinstance(self.position, _Own):
+            return self.position.indices(inner)
+        return inner
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            for batch, stamp in self.steps():
+                self.position.took(stamp)
+                yield batch
+        finally:  # also of a loop that is left before its end
+            self.position.end()
+
+    def steps(self) -> Iterator[tuple[Any, Any]]:
+        """The batches of one pass, each with what position.took() needs when the training
+        function gets it."""
+        self.position.begin(self)
+        batches = super().__iter__()  # type: ignore[misc]
+        if isinstance(self.position, _OfRows):
+            self.position.begun(self)
+        for batch in batches:
+            if not isinstance(batch, _Step):
+                yield batch, None
+            elif not isinstance(batch.batch, _Skip):
+                yield batch.batch, batch
+
+
+def resumable(loader: DataLoader) -> DataLoader:
+    """A loader whose position is a part of each checkpoint.
+
+    Args:
+        loader: Any; it stays as it is.
+
+    Returns:
+        A copy, or the loader itself if its dataset is iterable and keeps no state.
+    """
+    if isinstance(loader, Resumable):
+        return loader
+    if type(loader.sampler) is DistributedSampler and loader.batch_size is not None \
+            and not isinstance(loader.dataset, IterableDataset) \
+            and loader.sampler.num_replicas == place().world_size:
+        loader = with_sampler(loader, _followed(loader.sampler))
+    position = _position_of(loader)
+    if position is None:
+        return loader
+    own = type(loader)
+    kind: Any = type(own.__name__, (Resumable, own),
+                     {"__module__": own.__module__, "__doc__": own.__doc__})
+    made: Any = object.__new__(kind)
+    made.__dict__.update(loader.__dict__, position=position, _iterator=None)
+    if isinstance(position, _OfRows):
+        made.collate_fn = _Collate(loader.collate_fn, loader.dataset, loader.batch_size)
+    resumed: DataLoader = made
+    return resumed
+
+
+def _position_of(loader: DataLoader) -> _Position | None:
+    if isinstance(loader.dataset, IterableDataset):
+        keeps = hasattr(loader.dataset, "state_dict") \
+            and hasattr(loader.dataset, "load_state_dict")
+        return _OfRows(loader) if keeps else None
+    if isinstance(loader.sampler, EpochSampler):
+        return _Shared(loader.sampler, loader.batch_size)
+    by_batches = loader.batch_sampler
+    if by_batches is None:
+        return _Own(loader.sampler)
+    return _Own(getattr(by_batches, "sampler", by_batches))
+
+
+def _followed(given: DistributedSampler) -> EpochSampler:
+    """A sampler with the orders of one of the script, which may go on in the middle of
+    them. The script may call set_epoch() of either."""
+    made = EpochSampler(given.dataset, given.num_replicas, given.rank, given.shuffle,
+                        given.seed, given.drop_last)
+    made.epoch = given.epoch
+    made.advances = made.adopts = False
+    own = given.set_epoch
+
+    def set_epoch(epoch: int) -> None:
+        own(epoch)
+        made.set_epoch(epoch)
+
+    given.set_epoch = set_epoch
+    return made

@@ -1,0 +1,123 @@
+/*
+ * loader_positions.c - the positions of data loaders in a checkpoint. They are texts of
+ * the clients (_positions.py), of which nothing is known here: the rows of one dataset of
+ * bytes, the text of rank R in row R, filled with zeros. Rows after the last rank that has
+ * a text are left out; mostly rank 0 alone has one.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checkpoint/checkpoint.h"
+#include "command/checkpoint_state.h"
+
+/* With zeros at the end, so that the layout of a checkpoint can mostly be used again for
+ * the next one. */
+#define WIDTH_UNIT 256
+#define WIDTH_MAX  (1u << 22)
+
+/* ---- Put ---- */
+
+static void row_release(void *data, void *arg)
+{
+    (void)arg;
+    free(data);
+}
+
+static int row_put(struct making *m, const raytrain_tensor *shape, struct error *err)
+{
+    size_t rank = (size_t)m->comm->rank, width = shape->shape[1];
+    raytrain_slab slab = {.start = {rank}, .count = {1, width}};
+    raytrain_tensor tensor = *shape;
+    char *row = calloc(1, width);
+
+    if (!row)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (m->position)
+        memcpy(row, m->position, m->faces[rank].position_bytes);
+    tensor.data = row;
+    if (checkpoint_give(m->ck, LOADER_POSITIONS, &tensor, &slab, row_release, NULL,
+                        err) < 0) {
+        free(row);
+        return -1;
+    }
+    return 0;
+}
+
+int making_positions(struct making *m, struct error *err)
+{
+    const raytrain_slab none = {.count = {0}};
+    raytrain_tensor tensor = {.dtype = RAYTRAIN_UINT8, .ndim = 2};
+    uint64_t longest = 0;
+
+    for (int r = 0; r < m->comm->size; r++) {
+        if (m->faces[r].position_bytes == 0)
+            continue;
+        tensor.shape[0] = (uint64_t)r + 1;
+        if (m->faces[r].position_bytes > longest)
+            longest = m->faces[r].position_bytes;
+    }
+    if (longest == 0)
+        return 0;
+    tensor.shape[1] = (longest / WIDTH_UNIT + 1) * WIDTH_UNIT;
+    if (tensor.shape[1] > WIDTH_MAX)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "the positions of data loaders are too long: %llu bytes",
+                         (unsigned long long)longest);
+    if ((uint64_t)m->comm->rank < tensor.shape[0])
+        return row_put(m, &tensor, err);
+    return checkpoint_put(m->ck, LOADER_POSITIONS, &tensor, &none, err);
+}
+
+/* ---- Get ---- */
+
+/* A new reference. */
+static json_t *row_get(raytrain_checkpoint *ck, const raytrain_tensor *shape, int rank,
+                       struct error *err)
+{
+    uint64_t width = shape->shape[1];
+    raytrain_slab slab = {.start = {(uint64_t)rank}, .count = {1, width}};
+    raytrain_tensor tensor = *shape;
+    char *row;
+    json_t *text = NULL;
+
+    if ((uint64_t)rank >= shape->shape[0])
+        return json_string("");
+    row = calloc(1, width + 1);
+    tensor.data = row;
+    if (!row)
+        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    else if (checkpoint_get(ck, LOADER_POSITIONS, &tensor, &slab, err) == 0 &&
+             !(text = json_string(row)))
+        error_set(err, RAYTRAIN_ECORRUPT, "%s: %s does not hold texts",
+                  checkpoint_path(ck), LOADER_POSITIONS);
+    free(row);
+    return text;
+}
+
+json_t *loader_positions_json(raytrain_checkpoint *ck, int rank, struct error *err)
+{
+    raytrain_tensor shape = {0};
+    json_t *first = NULL, *own = NULL;
+    size_t i;
+
+    if (!checkpoint_item_find(ck, LOADER_POSITIONS, &i))
+        return json_pack("[s, s]", "", "");
+    if (checkpoint_info(ck, LOADER_POSITIONS, &shape, err) < 0)
+        return NULL;
+    if (shape.dtype != RAYTRAIN_UINT8 || shape.ndim != 2 ||
+        shape.shape[1] > WIDTH_MAX) {
+        error_set(err, RAYTRAIN_ECORRUPT,
+                  "%s: %s does not hold what raytrain writes there",
+                  checkpoint_path(ck), LOADER_POSITIONS);
+        return NULL;
+    }
+    first = row_get(ck, &shape, 0, err);
+    own = first ? row_get(ck, &shape, rank, err) : NULL;
+    if (!own) {
+        json_decref(first);
+        return NULL;
+    }
+    return json_pack("[o, o]", first, own);
+}
