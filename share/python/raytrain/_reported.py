@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._session import LoneSession, session
-from .collective import broadcast_from_rank_zero
 
 if TYPE_CHECKING:
+    from ._session import Newest, Session
     from .checkpoint import Checkpoint
 
 
@@ -38,18 +37,39 @@ class ReportedCheckpointStatus(Enum):
     VALIDATED = "VALIDATED"
 
 
-@dataclass
 class ReportedCheckpoint:
     """A checkpoint of the run.
 
     checkpoint: the Checkpoint.
-    metrics: those that rank 0 has reported with it.
+    metrics: those that rank 0 has reported with it; read from the checkpoint when they are
+        asked for.
     status: a ReportedCheckpointStatus.
     """
 
-    checkpoint: Checkpoint
-    metrics: dict[str, Any]
-    status: ReportedCheckpointStatus
+    def __init__(self, checkpoint: Checkpoint, metrics: dict[str, Any] | None = None,
+                 status: ReportedCheckpointStatus = ReportedCheckpointStatus.COMMITTED
+                 ) -> None:
+        self.checkpoint = checkpoint
+        self.status = status
+        self._metrics = metrics
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """See above."""
+        if self._metrics is None:
+            self._metrics = self.checkpoint.metrics
+        return self._metrics
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ReportedCheckpoint):
+            return NotImplemented
+        return (self.checkpoint, self.status) == (other.checkpoint, other.status)
+
+    def __hash__(self) -> int:
+        return hash((self.checkpoint, self.status))
+
+    def __repr__(self) -> str:
+        return f"ReportedCheckpoint({self.checkpoint!r}, status={self.status})"
 
 
 def get_all_reported_checkpoints(
@@ -57,13 +77,13 @@ def get_all_reported_checkpoints(
             CheckpointConsistencyMode.VALIDATED),
         timeout_s: float | None = None) -> list[ReportedCheckpoint]:
     """The checkpoints of this run that are kept, the oldest first, also those of
-    earlier attempts. COLLECTIVE: every worker calls it, and gets the same. It waits
-    until all that were reported are on the storage of the run.
+    earlier attempts. It waits until all that were reported so far are on the storage of
+    the run. Not collective: any worker may call it.
 
     Args:
         consistency_mode: Both modes wait for the same.
-        timeout_s: 0: it does not wait. Other times do not limit the wait, which ends
-            when the storage has the checkpoints, or has failed.
+        timeout_s: For how long it waits; 0: not at all. None: until the storage has the
+            checkpoints, or has failed.
 
     Returns:
         A ReportedCheckpoint for each.
@@ -71,27 +91,45 @@ def get_all_reported_checkpoints(
     Raises:
         WrongType: An argument has another type.
         InvalidArgument: timeout_s is negative.
-        RaytrainError: A checkpoint could not be saved, or the workers do not make the
-            same calls.
+        StorageError: A checkpoint could not be saved.
     """
     _check(consistency_mode, timeout_s)
     s = session()
     if isinstance(s, LoneSession):
         return []
-    if timeout_s and s.info["rank"] == 0:
-        s.warn("get_all_reported_checkpoints(): timeout_s does not limit the wait for "
-               "the storage of the run; 0 does not wait")
-    if timeout_s is None or timeout_s > 0:
-        s.call("checkpoint_wait")
-    mine = _read(s.info["run_dir"]) if s.info["rank"] == 0 else None
-    found = broadcast_from_rank_zero(mine)
-    if isinstance(found, Exception):
-        raise found
+    if s.newest is not None:
+        _wait(s.newest, timeout_s)
     from .checkpoint import Checkpoint
 
-    status = ReportedCheckpointStatus.COMMITTED
-    return [ReportedCheckpoint(Checkpoint(path), metrics, status)
-            for path, metrics in found or ()]
+    return [ReportedCheckpoint(Checkpoint(path)) for path in _kept(s)]
+
+
+def _wait(reported: Newest, timeout_s: float | None) -> None:
+    from .checkpoint import newest
+
+    stored = newest(reported)._stored
+    assert stored is not None
+    stored.wait(timeout_s)
+
+
+def _kept(s: Session) -> list[str]:
+    """The files, in the order of the reports. On shared storage a listing may be older than
+    what has become of the files, so each is opened, and that of this worker's last report
+    is looked for in any case."""
+    from ._records import checkpoint_files
+
+    files = checkpoint_files(s.info["run_dir"])
+    if s.newest is not None and s.newest.iteration:
+        files[s.newest.iteration] = s.newest.path
+    return [path for _, path in sorted(files.items()) if _is_there(path)]
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _check(consistency_mode: Any, timeout_s: Any) -> None:
@@ -106,29 +144,3 @@ def _check(consistency_mode: Any, timeout_s: Any) -> None:
                                f"{timeout_s!r}")
     if not timeout_s >= 0:
         raise errors.InvalidArgument(f"timeout_s is 0 or more, not {timeout_s!r}")
-
-
-_metrics_of: dict[str, dict[str, Any]] = {}  # of files that rank 0 has read already
-
-
-def _read(run_dir: str) -> list[tuple[str, dict[str, Any]]] | Exception:
-    """[(path, metrics)] in the order of the reports. What fails is returned: the other
-    workers wait for it."""
-    from ._records import checkpoint_files
-    from .checkpoint import Checkpoint
-
-    found = []
-    try:
-        files = checkpoint_files(run_dir)
-        for _, path in sorted(files.items()):
-            if path not in _metrics_of:
-                try:
-                    _metrics_of[path] = Checkpoint(path).metrics
-                except errors.RaytrainError:
-                    if os.path.exists(path):
-                        raise
-                    continue  # retention has removed it
-            found.append((path, _metrics_of[path]))
-    except Exception as failure:
-        return failure
-    return found

@@ -50,13 +50,15 @@ class _Stored:
         self._structure: dict[str, Any] | None = None
         self._shapes: dict[str, tuple[Any, ...]] | None = None  # of the datasets
 
-    def wait(self) -> None:
-        """Until it is saved. What saves it, in the workers, needs nothing of their
-        scripts."""
-        pause = 0.001
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Until it is saved, or for this time. What saves it, in the workers, needs nothing
+        of their scripts."""
+        pause, begun = 0.001, time.monotonic()
         while self.awaited:
             if session().call("durable")[0]["iteration"] >= self.awaited:
                 self.awaited = 0
+                return
+            if timeout_s is not None and time.monotonic() - begun >= timeout_s:
                 return
             time.sleep(pause)
             pause = min(2 * pause, 0.05)

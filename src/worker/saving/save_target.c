@@ -38,7 +38,7 @@ static void note_warning(void *arg, const char *text)
     event_add(t->log_dir, EVENT_WARNING, "%s", text);
 }
 
-void save_target_prune(struct save_target *t, const struct comm *comm)
+void save_target_prune(struct save_target *t, struct comm *comm)
 {
     struct error why;
 
@@ -47,4 +47,6 @@ void save_target_prune(struct save_target *t, const struct comm *comm)
         note_warning(t, why.text);
     if (comm->rank == 0 && stripes_failed(&why))
         note_warning(t, why.text);
+    /* Else the others could list what is being deleted. */
+    comm_agree(comm, 0, &why);
 }
