@@ -11,8 +11,10 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/accelerators.h"
 #include "backend/framework.h"
 #include "backend/gpu_lists.h"
 #include "backend/http_store.h"
@@ -28,7 +30,8 @@ static struct seat seats[] = {
     {.address = "fd00::2", .port = 4003, .node = 1, .local_rank = 0},
 };
 
-static const struct world world = {.rank = 2, .size = 3, .node_rank = 1, .n_nodes = 2};
+static const struct world world = {
+    .rank = 2, .size = 3, .local_size = 1, .node_rank = 1, .n_nodes = 2};
 
 static void clean_environment(void)
 {
@@ -37,6 +40,10 @@ static void clean_environment(void)
                                         "GLOO_SOCKET_IFNAME",
                                         "HOROVOD_GLOO_IFACE",
                                         "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+                                        "ACCELERATE_USE_CPU",
+                                        "ACCELERATE_TORCH_DEVICE",
+                                        "SLURM_JOB_ID",
+                                        "SLURM_STEP_NODELIST",
                                         "JAX_LOCAL_DEVICE_IDS"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -75,6 +82,9 @@ static void torch_gets_what_torchrun_sets(void **state)
                                          "USE_LIBUV=0",
                                          "OMP_NUM_THREADS=2",
                                          "GLOO_SOCKET_IFNAME=eth0",
+                                         "LOCAL_SIZE=1", /* DeepSpeed's launcher */
+                                         "CROSS_RANK=1",
+                                         "CROSS_SIZE=2",
                                          "RAYTRAIN_TORCH_TIMEOUT_S=60",
                                          NULL};
     struct backend_config config = {.timeout_s = 60};
@@ -94,6 +104,13 @@ static void torch_gets_what_torchrun_sets(void **state)
     assert_int_equal(torch_variables(&place, &variables, &err), 0);
     expect_variables(variables, expect);
     assert_false(has_name(variables, "RAYTRAIN_TORCH_BACKEND"));
+    assert_false(has_name(variables, "ACCELERATE_USE_CPU"));
+    argv_free(variables);
+    variables = NULL;
+    place.no_gpus = true;
+    assert_int_equal(torch_variables(&place, &variables, &err), 0);
+    assert_true(argv_has(variables, "ACCELERATE_USE_CPU=true"));
+    assert_true(argv_has(variables, "ACCELERATE_TORCH_DEVICE=cpu"));
     argv_free(variables);
 }
 
@@ -105,7 +122,8 @@ static void settings_for_tuning_are_the_users(void **state)
                                 .run = "r",
                                 .world = &world,
                                 .config = &config,
-                                .cpus = 2};
+                                .cpus = 2,
+                                .no_gpus = true};
     char **variables = NULL;
 
     (void)state;
@@ -113,10 +131,13 @@ static void settings_for_tuning_are_the_users(void **state)
     setenv("OMP_NUM_THREADS", "5", 1);
     setenv("GLOO_SOCKET_IFNAME", "ib0", 1);
     setenv("USE_LIBUV", "1", 1);
+    setenv("ACCELERATE_USE_CPU", "false", 1);
     assert_int_equal(torch_variables(&place, &variables, &err), 0);
     assert_false(has_name(variables, "OMP_NUM_THREADS"));
     assert_false(has_name(variables, "GLOO_SOCKET_IFNAME"));
     assert_false(has_name(variables, "USE_LIBUV"));
+    assert_false(has_name(variables, "ACCELERATE_USE_CPU"));
+    assert_false(has_name(variables, "ACCELERATE_TORCH_DEVICE"));
     assert_true(has_name(variables, "MASTER_ADDR"));
     argv_free(variables);
     clean_environment();
@@ -141,39 +162,63 @@ static void jax_gets_the_coordinator_and_its_number(void **state)
     static const char *const expect[] = {
         "JAX_COORDINATOR_ADDRESS=10.0.0.1:4001",
         "JAX_COORDINATOR_BIND_ADDRESS=10.0.0.1:4001",
-        "OMPI_MCA_orte_hnp_uri=4096.0;tcp://10.0.0.1:4001",
-        "OMPI_COMM_WORLD_SIZE=3",
-        "OMPI_COMM_WORLD_RANK=1",
-        "OMPI_COMM_WORLD_LOCAL_RANK=1",
+        "OMPI_MCA_orte_hnp_uri", /* removed: JAX would prefer Open MPI's variables */
+        "SLURM_JOB_ID=0",
+        "SLURM_STEP_NODELIST=10.0.0.1",
+        "SLURM_NTASKS=3",
+        "SLURM_PROCID=1",
+        "SLURM_LOCALID=1",
         "JAX_NUM_PROCESSES=3",
         "JAX_PROCESS_ID=1",
         NULL};
+    static const char *const in_job[] = {"SLURM_STEP_NODELIST=n[1-2]", "SLURM_NTASKS=3",
+                                         NULL};
+    struct jax_place place = {.seats = seats, .size = 3, .rank = 1};
     char **variables = NULL;
 
     (void)state;
     clean_environment();
-    assert_int_equal(jax_variables(seats, 3, 1, 0, &variables, &err), 0);
-    expect_variables(variables, expect);
-    assert_false(has_name(variables, "JAX_LOCAL_DEVICE_IDS"));
-    argv_free(variables);
-}
-
-static void jax_takes_all_gpus_that_its_rank_sees(void **state)
-{
-    static const char *const expect[] = {
-        "JAX_COORDINATOR_ADDRESS=[fd00::2]:4003",
-        "OMPI_MCA_orte_hnp_uri=4096.0;tcp6://[fd00::2]:4003",
-        "JAX_LOCAL_DEVICE_IDS=0,1,2", NULL};
-    char **variables = NULL;
-
-    (void)state;
-    clean_environment();
-    assert_int_equal(jax_variables(&seats[2], 1, 0, 3, &variables, &err), 0);
+    assert_int_equal(jax_variables(&place, &variables, &err), 0);
     expect_variables(variables, expect);
     argv_free(variables);
     variables = NULL;
+    setenv("SLURM_JOB_ID", "17", 1);
+    setenv("SLURM_STEP_NODELIST", "n[1-2]", 1);
+    assert_int_equal(jax_variables(&place, &variables, &err), 0);
+    expect_variables(variables, in_job);
+    assert_false(has_name(variables, "SLURM_JOB_ID"));
+    argv_free(variables);
+    clean_environment();
+}
+
+static void jax_always_has_the_numbers_of_its_devices(void **state)
+{
+    static const struct {
+        int rank, gpus, cards;
+        const char *expect;
+    } rows[] = {
+        {2, 3, 0, "JAX_LOCAL_DEVICE_IDS=0,1,2"},
+        {1, 1, 1, "JAX_LOCAL_DEVICE_IDS=0"},
+        {1, 0, 0, "JAX_LOCAL_DEVICE_IDS=1"}, /* what JAX would take by itself */
+        {1, 0, 4, "JAX_LOCAL_DEVICE_IDS=1"},
+        {1, 0, 1, "JAX_LOCAL_DEVICE_IDS=0"}, /* there is no other */
+    };
+    struct jax_place place = {.seats = seats, .size = 3};
+    char **variables = NULL;
+
+    (void)state;
+    clean_environment();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        place.rank = rows[i].rank;
+        place.gpus = rows[i].gpus;
+        place.cards = rows[i].cards;
+        assert_int_equal(jax_variables(&place, &variables, &err), 0);
+        expect_variables(variables, (const char *const[]){rows[i].expect, NULL});
+        argv_free(variables);
+        variables = NULL;
+    }
     setenv("JAX_LOCAL_DEVICE_IDS", "1", 1);
-    assert_int_equal(jax_variables(&seats[2], 1, 0, 3, &variables, &err), 0);
+    assert_int_equal(jax_variables(&place, &variables, &err), 0);
     assert_false(has_name(variables, "JAX_LOCAL_DEVICE_IDS"));
     argv_free(variables);
     clean_environment();
@@ -282,6 +327,56 @@ static void gpus_of_a_node_are_in_the_order_of_local_ranks(void **state)
 static int collect(void *arg, const char *name, const char *value)
 {
     return argv_appendf(arg, &err, "%s:%s", name, value ? value : "-");
+}
+
+static void touch(const char *path)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fclose(f);
+}
+
+static void gpus_are_counted_that_could_be_opened(void **state)
+{
+    char dev[] = "/tmp/raytrain-dev.XXXXXX", path[64];
+
+    (void)state;
+    assert_int_equal(accelerators_nvidia("0,1", "/none"), 2);
+    assert_int_equal(accelerators_nvidia("GPU-a,MIG-b,-1,3", "/none"), 2);
+    assert_int_equal(accelerators_nvidia("", "/none"), 0);
+    assert_int_equal(accelerators_nvidia("NoDevFiles", "/none"), 0);
+    assert_false(accelerators_any(NULL, "/none"));
+    assert_non_null(mkdtemp(dev));
+    snprintf(path, sizeof path, "%s/nvidiactl", dev);
+    touch(path);
+    assert_int_equal(accelerators_nvidia(NULL, dev), 0);
+    assert_false(accelerators_any(NULL, dev));
+    unlink(path);
+    snprintf(path, sizeof path, "%s/nvidia3", dev);
+    touch(path);
+    assert_int_equal(accelerators_nvidia(NULL, dev), 1);
+    assert_true(accelerators_any(NULL, dev));
+    assert_false(accelerators_any("", dev)); /* hidden */
+    unlink(path);
+    snprintf(path, sizeof path, "%s/dri", dev);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/dri/renderD128", dev);
+    touch(path);
+    assert_true(accelerators_any("", dev));
+    snprintf(path, sizeof path, "%s/nvidiactl", dev);
+    touch(path); /* now it is NVIDIA's */
+    assert_false(accelerators_any("", dev));
+    unlink(path);
+    snprintf(path, sizeof path, "%s/dri/renderD128", dev);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/dri", dev);
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/kfd", dev);
+    touch(path);
+    assert_true(accelerators_any(NULL, dev));
+    unlink(path);
+    rmdir(dev);
 }
 
 static void variables_are_set_and_removed_one_by_one(void **state)
@@ -466,11 +561,12 @@ int main(void)
         cmocka_unit_test(settings_for_tuning_are_the_users),
         cmocka_unit_test(tensorflow_gets_all_addresses_and_its_index),
         cmocka_unit_test(jax_gets_the_coordinator_and_its_number),
-        cmocka_unit_test(jax_takes_all_gpus_that_its_rank_sees),
+        cmocka_unit_test(jax_always_has_the_numbers_of_its_devices),
         cmocka_unit_test(xgboost_gets_the_address_of_the_tracker_and_its_number),
         cmocka_unit_test(lightgbm_gets_all_addresses_and_its_port),
         cmocka_unit_test(horovod_numbers_processes_within_and_across_nodes),
         cmocka_unit_test(gpus_of_a_node_are_in_the_order_of_local_ranks),
+        cmocka_unit_test(gpus_are_counted_that_could_be_opened),
         cmocka_unit_test(variables_are_set_and_removed_one_by_one),
         cmocka_unit_test(values_are_put_and_got),
         cmocka_unit_test(a_client_that_is_not_admitted_gets_no_answer),

@@ -48,15 +48,20 @@ struct torch_place {
     const struct backend_config *config;
     int cpus;         /* of this worker; 0: unknown */
     bool shared_gpus; /* several workers have the same one */
+    bool no_gpus;     /* it has asked for none, and there is none that it could open */
 };
 int torch_variables(const struct torch_place *p, char ***variables, struct error *err);
 
 int tensorflow_variables(const struct seat *seats, int size, int rank,
                          char ***variables, struct error *err);
 
-/* gpus: how many this rank has; 0 if it has none. */
-int jax_variables(const struct seat *seats, int size, int rank, int gpus,
-                  char ***variables, struct error *err);
+struct jax_place {
+    const struct seat *seats;
+    int size, rank;
+    int gpus;  /* of this rank; 0: its run has asked for none */
+    int cards; /* that this rank could open nevertheless; 0: none, or not known */
+};
+int jax_variables(const struct jax_place *p, char ***variables, struct error *err);
 
 int xgboost_variables(const struct seat *seats, int size, int rank, char ***variables,
                       struct error *err);

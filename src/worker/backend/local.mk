@@ -1,4 +1,5 @@
 libworker_a_SOURCES += \
+	src/worker/backend/accelerators.c src/worker/backend/accelerators.h \
 	src/worker/backend/address.c src/worker/backend/address.h \
 	src/worker/backend/backend.c src/worker/backend/backend.h \
 	src/worker/backend/framework.c src/worker/backend/framework.h \

@@ -1,13 +1,14 @@
 /*
  * torch_backend.c - PyTorch: env:// of torch.distributed, and the variables that
- * torchrun sets. The port is held without listening until rank 0's child listens there,
- * which torch does with SO_REUSEADDR.
+ * torchrun and the launchers of DeepSpeed and Accelerate set. The port is held without
+ * listening until rank 0's child listens there, which torch does with SO_REUSEADDR.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/accelerators.h"
 #include "backend/framework.h"
 #include "backend/gpu_lists.h"
 #include "config/train_config.h"
@@ -32,6 +33,19 @@ static int torchrun_variables(const struct torch_place *p, char ***v, struct err
     return argv_appendf(v, err, "TORCHELASTIC_MAX_RESTARTS=%d", p->max_failures);
 }
 
+/* For DeepSpeed, whose launcher sets them in addition: without LOCAL_SIZE it does not use
+ * shared memory on CPUs. */
+static int deepspeed_variables(const struct torch_place *p, char ***v,
+                               struct error *err)
+{
+    const struct world *w = p->world;
+
+    if (argv_appendf(v, err, "LOCAL_SIZE=%d", w->local_size) < 0 ||
+        argv_appendf(v, err, "CROSS_RANK=%d", w->node_rank) < 0)
+        return -1;
+    return argv_appendf(v, err, "CROSS_SIZE=%d", w->n_nodes);
+}
+
 /* For raytrain.torch. NCCL refuses ranks that share a GPU. */
 static int config_variables(const struct torch_place *p, char ***v, struct error *err)
 {
@@ -48,6 +62,18 @@ static int config_variables(const struct torch_place *p, char ***v, struct error
     return argv_appendf(v, err, "RAYTRAIN_TORCH_TIMEOUT_S=%d", c->timeout_s);
 }
 
+/* Otherwise Accelerate, and the Trainer of Transformers, which asks it, take processes
+ * without a GPU for a training of one process each; and with the first alone their device
+ * is "cpu:0", to which torch.load() cannot map a checkpoint. */
+static int accelerate_variables(char ***v, struct error *err)
+{
+    if (getenv("ACCELERATE_USE_CPU"))
+        return 0;
+    return argv_append(v, "ACCELERATE_USE_CPU=true", err) < 0
+               ? -1
+               : framework_default(v, err, "ACCELERATE_TORCH_DEVICE", "cpu");
+}
+
 /* USE_LIBUV: builds of torch 2.4 and later without libuv, such as Debian's, end with an
  * error unless it is 0; others ignore it or do as well without. */
 static int default_variables(const struct torch_place *p, char ***v, struct error *err)
@@ -57,6 +83,7 @@ static int default_variables(const struct torch_place *p, char ***v, struct erro
     snprintf(cpus, sizeof cpus, "%d", p->cpus);
     if (framework_default(v, err, "USE_LIBUV", "0") < 0 ||
         framework_default(v, err, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1") < 0 ||
+        (p->no_gpus && accelerate_variables(v, err) < 0) ||
         (p->cpus > 0 && framework_default(v, err, "OMP_NUM_THREADS", cpus) < 0))
         return -1;
     if (!p->interface[0])
@@ -67,6 +94,7 @@ static int default_variables(const struct torch_place *p, char ***v, struct erro
 int torch_variables(const struct torch_place *p, char ***variables, struct error *err)
 {
     if (torchrun_variables(p, variables, err) < 0 ||
+        deepspeed_variables(p, variables, err) < 0 ||
         config_variables(p, variables, err) < 0)
         return -1;
     return default_variables(p, variables, err);
@@ -87,6 +115,8 @@ static int torch_fill(struct framework *f, const struct backend *b, struct error
         .config = &cfg->backend_config,
         .cpus = cfg->scaling_config.cpus_per_worker,
         .shared_gpus = scaling_config_workers_per_gpu(&cfg->scaling_config) > 1,
+        .no_gpus = cfg->scaling_config.gpus_per_worker <= 0 &&
+                   !accelerators_any(getenv("CUDA_VISIBLE_DEVICES"), "/dev"),
     };
 
     return torch_variables(&place, &f->variables, err);
