@@ -21,8 +21,16 @@ test_expect_success 'ranks of TensorFlow meet by TF_CONFIG' '
 	$run --name tensorflow -n 3 --backend tensorflow -- $meet tensorflow 2>err &&
 	met tensorflow 3
 '
-test_expect_success 'ranks of JAX meet at the coordinator' '
-	$run --name jax -n 3 --backend jax -- $meet jax 2>err && met jax 3
+test_expect_success 'ranks of JAX meet at the coordinator, whatever the environment has' '
+	OMPI_MCA_orte_hnp_uri="7.0;tcp://1.2.3.4:5" $run --name jax -n 3 --backend jax -- \
+		$meet jax 2>err && met jax 3
+'
+# The others abort at once; the companion of a rank that waits for them takes longer to notice.
+test_expect_success 'a rank of JAX that is killed is the cause, not those that abort because of it' '
+	expect_status 1 $run --name first-0 -n 3 --backend jax -- $meet jax 0 2>err &&
+	grep "rank 0 on .*was killed by signal 9" err &&
+	expect_status 1 $run --name first-2 -n 3 --backend jax -- $meet jax 2 report 2>err &&
+	grep "rank 2 on .*was killed by signal 14" err
 '
 test_expect_success 'ranks of Horovod meet through the key-value store' '
 	$run --name horovod -n 3 --backend horovod -- $meet horovod 2>err && met horovod 3

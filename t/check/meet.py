@@ -1,11 +1,13 @@
-"""meet.py FRAMEWORK: meet the other ranks as that framework does, from its variables alone.
+"""meet.py FRAMEWORK [RANK [report]]: meet the other ranks as that framework does, from its variables alone.
 
 Prints "met RANK of SIZE" once data of all ranks have been exchanged. torch is the real one;
-for the others the standard library follows what they document.
+for the others the standard library follows what their sources read. With RANK this rank is
+killed then, with "report" in the middle of a report, while the others wait for it.
 """
 import http.client
 import json
 import os
+import signal
 import socket
 import sys
 import time
@@ -83,6 +85,8 @@ def jax():
     address = os.environ["JAX_COORDINATOR_ADDRESS"]
     assert j.distributed.bound == (None if found[0] else address), j.distributed.bound
     assert j.distributed.local_device_ids == [int(os.environ["LOCAL_RANK"])]
+    assert os.environ["JAX_LOCAL_DEVICE_IDS"] == os.environ["LOCAL_RANK"]
+    assert not [name for name in os.environ if name.startswith("OMPI_")]
     return found
 
 
@@ -143,6 +147,19 @@ def main():
     expected = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     assert found == expected, (found, expected)
     print("met %d of %d" % found)
+    if len(sys.argv) > 2 and found[0] == int(sys.argv[2]):
+        die(sys.argv[3:])
+    if len(sys.argv) > 2:
+        signal.pause()
+
+
+def die(how):
+    if how != ["report"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    import raytrain
+
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    raytrain.report({"n": 1})
 
 
 main()

@@ -41,6 +41,10 @@
  * may be waiting for other ranks. This long for it to come back. Whatever else the
  * companion does then, such as giving back memory, may take as long as it likes. */
 #define LOST_WAIT_MS 200
+/* A command that has aborted: this long for the record of another rank. More than the
+ * companion of that rank waits. */
+#define ABORT_WAIT_MS 1000
+#define POLL_MS       10
 
 struct command {
     struct companion companion;
@@ -134,6 +138,28 @@ static int command_verdict(const struct command *m, int status)
     return (int)code;
 }
 
+/* By itself, or a process of a shell script, which has passed that on. */
+static bool has_aborted(int status)
+{
+    return WIFSIGNALED(status) ? WTERMSIG(status) == SIGABRT
+                               : WEXITSTATUS(status) == 128 + SIGABRT;
+}
+
+/* Libraries that lose another process abort this one, as JAX's and NCCL's do, often
+ * before the companion of that process has noticed. Only the first failure is recorded,
+ * so that one goes first. */
+static void first_await(const raytrain_context *ctx, int status)
+{
+    char *path = NULL;
+
+    if (!has_aborted(status) || ctx->env.world->size == 1 ||
+        !(path = failure_path(ctx->env.log_dir)))
+        return;
+    for (int ms = 0; ms < ABORT_WAIT_MS && access(path, F_OK) < 0; ms += POLL_MS)
+        poll(NULL, 0, POLL_MS);
+    free(path);
+}
+
 /* ---- The guard ---- */
 
 /* The status of the child, which remains to be reaped. */
@@ -152,10 +178,12 @@ static void guard_end(const struct command *m)
 {
     raytrain_context *ctx = m->companion.ctx;
     struct failure failure = {.rank = ctx->env.world->rank, .exit_status = 1};
+    int status = status_peek(&m->companion.child);
     struct error ignored;
     char text[ERROR_TEXT_MAX];
 
-    ending_text(m, status_peek(&m->companion.child), text, sizeof text);
+    ending_text(m, status, text, sizeof text);
+    first_await(ctx, status);
     snprintf(failure.kind, sizeof failure.kind, "%s", failure_kind(RAYTRAIN_EFAILED));
     snprintf(failure.host, sizeof failure.host, "%s", ctx->env.world->host);
     snprintf(failure.message, sizeof failure.message,
@@ -335,7 +363,10 @@ static int command_run(struct loop *loop, raytrain_context *ctx)
         well_remark(m);
         settings_remark(ctx);
     }
-    return rc < 0 ? command_fail(m, &err) : command_verdict(m, status);
+    if (rc < 0)
+        return command_fail(m, &err);
+    first_await(ctx, status);
+    return command_verdict(m, status);
 }
 
 /* The socket comes first: a node without room for it fails before the group forms. */

@@ -3,10 +3,14 @@
 It reads what JAX reads, in the same order, and nothing else: the arguments, then the
 variables JAX_COORDINATOR_ADDRESS, JAX_LOCAL_DEVICE_IDS and JAX_COORDINATOR_BIND_ADDRESS,
 then the first cluster that is there, Open MPI before Slurm. Process 0 listens where JAX
-would; all others connect, and return once all have met.
+would; all others connect, and return once all have met. As with JAX, the death of a process
+ends the others by abort().
 """
+import atexit
 import os
 import socket
+import sys
+import threading
 import time
 
 LIMIT_S = int(os.environ.get("MEET_LIMIT_S", 60))
@@ -72,6 +76,21 @@ def _meet(address, bind, number, size):
             g.sendall(b"go")
         _connections.extend([server, *guests])
     assert guest.recv(2, socket.MSG_WAITALL) == b"go"
+    for connection in [guest, *guests] if server else [guest]:
+        threading.Thread(target=_watch, args=(connection,), daemon=True).start()
+    atexit.register(shutdown)
+
+
+def _watch(connection):
+    """The other end says "b" before it closes the connection, or it has died."""
+    connection.settimeout(None)
+    try:
+        last = connection.recv(1)
+    except OSError:
+        last = b""
+    if last != b"b" and _connections:
+        print("JAX distributed service detected fatal errors.", file=sys.stderr, flush=True)
+        os.abort()
 
 
 def initialize(coordinator_address=None, num_processes=None, process_id=None,
@@ -108,5 +127,11 @@ def is_initialized():
 
 
 def shutdown():
-    while _connections:
-        _connections.pop().close()
+    left = _connections[:]
+    _connections.clear()
+    for connection in left:
+        try:
+            connection.sendall(b"b")
+        except OSError:  # the socket that listens, or an end that has gone
+            pass
+        connection.close()
