@@ -254,33 +254,41 @@ static void lightgbm_gets_all_addresses_and_its_port(void **state)
     argv_free(variables);
 }
 
-/* Ranks 0 and 2 are the cross group of local rank 0; rank 1 is alone in that of local
- * rank 1, the first of it, and so in the local group of rank 0. */
+/* As runner/common/util/hosts.py of Horovod does. */
 static void horovod_numbers_processes_within_and_across_nodes(void **state)
 {
-    static const char *const expect[][8] = {
+    static const char *const expect[][9] = {
         {"HOROVOD_RANK=0", "HOROVOD_SIZE=3", "HOROVOD_LOCAL_RANK=0",
-         "HOROVOD_LOCAL_SIZE=2", "HOROVOD_CROSS_RANK=0", "HOROVOD_CROSS_SIZE=2",
-         "HOROVOD_HOSTNAME=h"},
-        {"HOROVOD_RANK=1", "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2",
-         "HOROVOD_CROSS_RANK=0", "HOROVOD_CROSS_SIZE=1", "HOROVOD_CONTROLLER=gloo",
+         "HOROVOD_LOCAL_SIZE=1", "HOROVOD_CROSS_RANK=0", "HOROVOD_CROSS_SIZE=2",
+         "HOROVOD_HOSTNAME=10.0.0.1", "HOROVOD_CONTROLLER=gloo"},
+        {"HOROVOD_RANK=1", "HOROVOD_LOCAL_RANK=0", "HOROVOD_LOCAL_SIZE=2",
+         "HOROVOD_CROSS_RANK=1", "HOROVOD_CROSS_SIZE=2", "HOROVOD_HOSTNAME=10.0.0.2",
          "HOROVOD_CPU_OPERATIONS=gloo"},
-        {"HOROVOD_RANK=2", "HOROVOD_LOCAL_RANK=0", "HOROVOD_LOCAL_SIZE=1",
-         "HOROVOD_CROSS_RANK=1", "HOROVOD_CROSS_SIZE=2",
+        {"HOROVOD_RANK=2", "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2",
+         "HOROVOD_CROSS_RANK=0", "HOROVOD_CROSS_SIZE=1", "HOROVOD_HOSTNAME=10.0.0.2",
          "HOROVOD_GLOO_RENDEZVOUS_ADDR=10.0.0.1", "HOROVOD_GLOO_RENDEZVOUS_PORT=4001"},
     };
-    struct rendezvous r = {.seats = seats, .size = 3, .interface = "eth0"};
+    struct seat uneven[] = {
+        {.address = "10.0.0.1", .port = 4001, .node = 0, .local_rank = 0},
+        {.address = "10.0.0.2", .node = 1, .local_rank = 0},
+        {.address = "10.0.0.2", .node = 1, .local_rank = 1},
+    };
+    struct rendezvous r = {.seats = uneven, .size = 3, .interface = "eth0"};
 
     (void)state;
     clean_environment();
     for (int rank = 0; rank < 3; rank++) {
         char **variables = NULL;
 
-        assert_int_equal(horovod_variables(&r, rank, "h", &variables, &err), 0);
+        assert_int_equal(horovod_variables(&r, rank, &variables, &err), 0);
         expect_variables(variables, expect[rank]);
         assert_true(argv_has(variables, "HOROVOD_GLOO_IFACE=eth0"));
         argv_free(variables);
     }
+    r.seats = &seats[2];
+    r.size = 1;
+    assert_int_equal(horovod_variables(&r, 0, &(char **){NULL}, &err), -1);
+    assert_non_null(strstr(err.text, "IPv4 addresses alone"));
 }
 
 /* ---- GPUs ---- */
@@ -514,6 +522,12 @@ static void a_scope_is_emptied_once_all_members_are_done(void **state)
     assert_true(is_status(ask("DELETE", "/global_/1", ""), "200"));
     assert_true(is_status(ask("GET", "/global_/0", ""), "404"));
     assert_true(ends_with(ask("GET", "/other/0", ""), "xyz"));
+    ask("PUT", "/other/1", "uvw"); /* nothing is known of these */
+    assert_true(is_status(ask("DELETE", "/other/0", ""), "200"));
+    assert_true(is_status(ask("GET", "/other/0", ""), "404"));
+    assert_true(ends_with(ask("GET", "/other/1", ""), "uvw"));
+    assert_true(is_status(ask("DELETE", "/other/1", ""), "200"));
+    assert_true(is_status(ask("DELETE", "/other/1", ""), "200"));
     http_store_stop(store);
 }
 

@@ -69,7 +69,7 @@ int xgboost_variables(const struct seat *seats, int size, int rank, char ***vari
 int lightgbm_variables(const struct seat *seats, int size, int rank, char ***variables,
                        struct error *err);
 
-int horovod_variables(const struct rendezvous *r, int rank, const char *host,
-                      char ***variables, struct error *err);
+int horovod_variables(const struct rendezvous *r, int rank, char ***variables,
+                      struct error *err);
 
 #endif

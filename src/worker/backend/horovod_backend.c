@@ -15,9 +15,7 @@
 #include "util/tcp_peer.h"
 
 /* Horovod's "cross" group of a local rank has its processes on all nodes, numbered in
- * the order of the nodes; the "local" group of a number has those whose number in their
- * cross group this is. If the nodes have equally many processes, that are the processes
- * of a node. */
+ * the order of the nodes. */
 static int cross_rank(const struct seat *seats, int size, int rank)
 {
     int n = 0;
@@ -37,20 +35,27 @@ static int cross_size(const struct seat *seats, int size, int local_rank)
     return n;
 }
 
-static int local_size(const struct seat *seats, int size, int cross)
+static int local_size(const struct seat *seats, int size, int node)
 {
     int n = 0;
 
     for (int r = 0; r < size; r++)
-        n += cross_rank(seats, size, r) == cross;
+        n += seats[r].node == node;
     return n;
 }
 
-int horovod_variables(const struct rendezvous *r, int rank, const char *host, char ***v,
+/* The processes of a node have this name in common, and those of other nodes have
+ * another one; host names are not always so. */
+static const char *host_name(const struct seat *seat)
+{
+    return seat->address;
+}
+
+int horovod_variables(const struct rendezvous *r, int rank, char ***v,
                       struct error *err)
 {
     const struct seat *seats = r->seats;
-    int cross = cross_rank(seats, r->size, rank), local = seats[rank].local_rank;
+    int local = seats[rank].local_rank;
     const struct {
         const char *name;
         int value;
@@ -58,23 +63,27 @@ int horovod_variables(const struct rendezvous *r, int rank, const char *host, ch
         {"RANK", rank},
         {"SIZE", r->size},
         {"LOCAL_RANK", local},
-        {"LOCAL_SIZE", local_size(seats, r->size, cross)},
-        {"CROSS_RANK", cross},
+        {"LOCAL_SIZE", local_size(seats, r->size, seats[rank].node)},
+        {"CROSS_RANK", cross_rank(seats, r->size, rank)},
         {"CROSS_SIZE", cross_size(seats, r->size, local)},
         {"GLOO_RENDEZVOUS_PORT", seats[0].port},
     };
 
+    if (strchr(seats[0].address, ':'))
+        return error_set(
+            err, RAYTRAIN_ENOTSUP,
+            "the client of Horovod connects to IPv4 addresses alone, and the "
+            "address of rank 0's node is %s; give the nodes IPv4 addresses, "
+            "or train with --backend torch",
+            seats[0].address);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (argv_appendf(v, err, "HOROVOD_%s=%d", numbers[i].name, numbers[i].value) <
             0)
             return -1;
     if (argv_append(v, "HOROVOD_CONTROLLER=gloo", err) < 0 ||
         argv_append(v, "HOROVOD_CPU_OPERATIONS=gloo", err) < 0 ||
-        argv_appendf(v, err, "HOROVOD_HOSTNAME=%s", host) < 0 ||
-        argv_appendf(v, err,
-                     strchr(seats[0].address, ':') ? "HOROVOD_GLOO_RENDEZVOUS_ADDR=[%s]"
-                                                   : "HOROVOD_GLOO_RENDEZVOUS_ADDR=%s",
-                     seats[0].address) < 0)
+        argv_appendf(v, err, "HOROVOD_HOSTNAME=%s", host_name(&seats[rank])) < 0 ||
+        argv_appendf(v, err, "HOROVOD_GLOO_RENDEZVOUS_ADDR=%s", seats[0].address) < 0)
         return -1;
     if (!r->interface[0])
         return 0;
@@ -83,32 +92,42 @@ int horovod_variables(const struct rendezvous *r, int rank, const char *host, ch
 
 /* ---- The store ---- */
 
-/* The members of each group, by its number. */
-struct groups {
-    int size;
-    int *local, *cross;
-};
-
 struct horovod_server {
     struct http_store *store;
     const struct rendezvous *rendezvous; /* whose seats have the nodes' addresses */
     union address here;                  /* at which it listens */
-    struct groups groups;
+    int *cross;                          /* the members of each cross group */
 };
 
+static int host_members(const struct rendezvous *r, const char *host)
+{
+    int n = 0;
+
+    for (int i = 0; i < r->size; i++)
+        n += strcmp(host_name(&r->seats[i]), host) == 0;
+    return n;
+}
+
+/* The groups of a training: "global", with an underscore before Horovod 0.20; "local_"
+ * and the name of the host; "cross_" and the local rank. Others are of sets of processes
+ * that the script makes. */
 static int group_members(const void *arg, const char *scope)
 {
-    const struct groups *g = &((const struct horovod_server *)arg)->groups;
-    const char *number = strchr(scope, '_');
-    int n = number && number[1] ? atoi(number + 1) : -1;
+    const struct horovod_server *s = arg;
+    const struct rendezvous *r = s->rendezvous;
+    char *end;
+    long local;
 
-    if (strcmp(scope, "global_") == 0)
-        return g->size;
-    if (n < 0 || n >= g->size)
-        return 0;
+    if (strcmp(scope, "global") == 0 || strcmp(scope, "global_") == 0)
+        return r->size;
     if (strncmp(scope, "local_", 6) == 0)
-        return g->local[n];
-    return strncmp(scope, "cross_", 6) == 0 ? g->cross[n] : 0;
+        return host_members(r, scope + 6);
+    if (strncmp(scope, "cross_", 6) != 0)
+        return 0;
+    local = strtol(scope + 6, &end, 10);
+    return end > scope + 6 && *end == '\0' && local >= 0 && local < r->size
+               ? s->cross[local]
+               : 0;
 }
 
 /*
@@ -142,27 +161,12 @@ static bool client_admit(const void *arg, const struct sockaddr *peer)
     return false;
 }
 
-static int groups_count(struct groups *g, const struct rendezvous *r, struct error *err)
-{
-    g->size = r->size;
-    g->local = calloc((size_t)r->size, sizeof *g->local);
-    g->cross = calloc((size_t)r->size, sizeof *g->cross);
-    if (!g->local || !g->cross)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    for (int i = 0; i < r->size; i++) {
-        g->local[cross_rank(r->seats, r->size, i)]++;
-        g->cross[r->seats[i].local_rank]++;
-    }
-    return 0;
-}
-
 static void server_free(void *server)
 {
     struct horovod_server *s = server;
 
     http_store_stop(s->store);
-    free(s->groups.local);
-    free(s->groups.cross);
+    free(s->cross);
     free(s);
 }
 
@@ -177,8 +181,11 @@ static int server_start(struct framework *f, struct error *err)
     f->server = s;
     f->server_free = server_free;
     s->rendezvous = &f->rendezvous;
-    if (groups_count(&s->groups, &f->rendezvous, err) < 0)
-        return -1;
+    s->cross = calloc((size_t)f->rendezvous.size, sizeof *s->cross);
+    if (!s->cross)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    for (int i = 0; i < f->rendezvous.size; i++)
+        s->cross[f->rendezvous.seats[i].local_rank]++;
     if (getsockname(listening, &s->here.any, &n) < 0)
         return error_set(err, RAYTRAIN_ECOMM, "getsockname: %s", strerror(errno));
     f->rendezvous.socket = -1;
@@ -191,8 +198,7 @@ static int horovod_fill(struct framework *f, const struct backend *b, struct err
 {
     if (b->world->rank == 0 && server_start(f, err) < 0)
         return -1;
-    return horovod_variables(&f->rendezvous, b->world->rank, b->world->host,
-                             &f->variables, err);
+    return horovod_variables(&f->rendezvous, b->world->rank, &f->variables, err);
 }
 
 static int horovod_training_start(struct backend *b, struct error *err)

@@ -128,19 +128,44 @@ static unsigned value_put(struct http_store *s, const char *scope, const char *k
     return e->value ? MHD_HTTP_OK : MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
+static void scope_drop(struct http_store *s, struct scope *in)
+{
+    tdelete(in, &s->scopes, scope_compare);
+    scope_free(in);
+}
+
+/* Of a scope whose members are not known: they have all met when the first is done. */
+static void key_drop(struct http_store *s, const char *scope, const char *key)
+{
+    struct scope *in = scope_get(s, scope, false);
+    struct item *e = in ? item_get(in, key, false) : NULL;
+
+    if (!e)
+        return;
+    tdelete(e, &in->items, item_compare);
+    item_free(e);
+    if (!in->items)
+        scope_drop(s, in);
+}
+
 static unsigned member_done(struct http_store *s, const char *scope, const char *key)
 {
-    struct scope *in = scope_get(s, scope, true);
-    struct item *e = in ? item_get(in, key, true) : NULL;
+    int members = s->members(s->arg, scope);
+    struct scope *in;
+    struct item *e;
 
+    if (members == 0) {
+        key_drop(s, scope, key);
+        return MHD_HTTP_OK;
+    }
+    in = scope_get(s, scope, true);
+    e = in ? item_get(in, key, true) : NULL;
     if (!e)
         return MHD_HTTP_INTERNAL_SERVER_ERROR;
     in->n_done += !e->done;
     e->done = true;
-    if (in->n_done == s->members(s->arg, scope)) {
-        tdelete(in, &s->scopes, scope_compare);
-        scope_free(in);
-    }
+    if (in->n_done == members)
+        scope_drop(s, in);
     return MHD_HTTP_OK;
 }
 

@@ -14,8 +14,8 @@
 
 struct http_store;
 
-/* How many members has this scope? 0: it is not known, and never becomes empty. Called
- * by the store's thread. */
+/* How many members has this scope? 0: it is not known, and DELETE removes the key alone.
+ * Called by the store's thread. */
 typedef int (*http_store_members)(const void *arg, const char *scope);
 
 /* May a client of this address connect? Called by the store's thread. */
