@@ -82,9 +82,10 @@ test_expect_success 'the methods are called in order, with metrics and checkpoin
 	        ("group", 0, 2, 1), ("report", 1),
 	        ("report", 2), ("report", 3), ("report", 4), ("gone", 0),
 	        ("finish", "finished"), ("after", 0, "finished")], calls.calls
-	    [metrics] = calls.metrics
-	    assert metrics["loss"] == 40 and metrics["note"] == "n0", metrics
-	    assert math.isnan(metrics["bad"]) and len(metrics) == 3
+	    for rank, metrics in enumerate(calls.metrics):
+	        assert metrics["loss"] == 40 + rank and metrics["note"] == f"n{rank}", metrics
+	        assert math.isnan(metrics["bad"]) and len(metrics) == 3
+	    assert rank == 1
 	    report = calls.context.report
 	    assert report["loss"] == 40 and report["by_rank"]["loss"]["mean"] == 40.5, report
 	    assert calls.context.world_size == 2
@@ -100,7 +101,36 @@ test_expect_success 'the methods are called in order, with metrics and checkpoin
 	    print("ok")
 	EOT
 	"$PYTHON" order.py >out 2>err && grep ok out && test -s runs/order/progress.csv &&
+	! grep -e n1 -e workers runs/order/result.json &&
 	grep "callbacks = ( \"csv\" );" runs/order/run.cfg
+'
+test_expect_success 'after_report() has the metrics of each worker, unless they are too large' '
+	cat >each.py <<-\EOT &&
+	from steps import *
+	from raytrain.callback import hears_reports
+	class Exits(raytrain.UserCallback):
+	    after_exception = print
+	class Other:
+	    after_run = print
+	def each():
+	    rank = raytrain.get_context().get_world_rank()
+	    for length in 10, 900000:
+	        raytrain.report({f"of {rank}": {"text": "x" * length}, "rank": rank})
+	if __name__ == "__main__":
+	    assert hears_reports(Recorder()) and not hears_reports(Exits())
+	    assert not hears_reports(Other())
+	    class Seen(raytrain.UserCallback):
+	        metrics = []
+	        def after_report(self, run_context, metrics, checkpoint):
+	            self.metrics.append(metrics)
+	    trainer(each, [Seen()], workers=3, name="each").fit()
+	    first, second = Seen.metrics
+	    assert first == [{f"of {r}": {"text": "x" * 10}, "rank": r} for r in range(3)], first
+	    assert [m["rank"] for m in second] == [0] and len(second[0]["of 0"]["text"]) == 900000
+	    print("ok")
+	EOT
+	"$PYTHON" each.py >out 2>err && grep ok out &&
+	grep "after_report() has those of rank 0 alone" err
 '
 test_expect_success 'an attempt that fails is an exception of its rank, and another one follows' '
 	cat >again.py <<-\EOT &&

@@ -240,6 +240,55 @@ static void a_report_that_may_be_missing_counts_once(void **state)
     file_has(" 1 2 3");
 }
 
+static void put_line(const char *line)
+{
+    assert_int_equal(journal_append(journal, line, strlen(line), NULL), 0);
+}
+
+static void workers_check(void *arg, struct logged_report *report)
+{
+    const json_t *workers = logged_report_workers(report);
+    int *n = arg;
+
+    (*n)++;
+    assert_int_equal(json_array_size(workers), report->iteration == 1 ? 2 : 0);
+    assert_null(json_object_get(logged_report_json(report), METRICS_WORKERS));
+}
+
+/* Also those that an earlier launcher has not collected. Within a metric, the key is one of
+ * the user. */
+static void what_all_workers_report_is_passed_on_and_not_kept(void **state)
+{
+    json_t *kept;
+    char *text;
+    int n = 0;
+
+    (void)state;
+    launcher_start();
+    attempt_start(0);
+    put_line("{\"?workers\":[{\"x\":1},{\"x\":2}],\"training_iteration\":1}");
+    put_line("{\"training_iteration\":2,\"reported\":{\"?workers\":[1,2]}}");
+    assert_int_equal(metrics_collector_poll(collector, workers_check, &n, NULL), 0);
+    assert_int_equal(n, 2);
+    put_line("{\"?workers\":[{},{}],\"training_iteration\":3}");
+    launcher_end();
+    assert_int_equal(metrics_load(".", &kept, NULL), 0);
+    assert_int_equal(json_array_size(kept), 3);
+    assert_int_equal(json_object_size(json_array_get(kept, 2)), 1);
+    json_decref(kept);
+    for (int i = 0; i < 2; i++) {
+        launcher_start();
+        file_has(" 1 2 3");
+        launcher_end();
+    }
+    assert_int_equal(fs_read("result.json", &text, NULL, NULL), 0);
+    assert_string_equal(text,
+                        "{\"training_iteration\":1}\n"
+                        "{\"training_iteration\":2,\"reported\":{\"?workers\":[1,2]}}\n"
+                        "{\"training_iteration\":3}\n");
+    free(text);
+}
+
 static void incomplete_and_invalid_lines_are_skipped(void **state)
 {
     static const char text[] = "{\"training_iteration\":1}\n[1,2]\nrubbish\n\n{\"trai";
@@ -553,6 +602,8 @@ int main(void)
                                         scratch_enter, teardown),
         cmocka_unit_test_setup_teardown(a_report_that_may_be_missing_counts_once,
                                         scratch_enter, teardown),
+        cmocka_unit_test_setup_teardown(
+            what_all_workers_report_is_passed_on_and_not_kept, scratch_enter, teardown),
         cmocka_unit_test_setup_teardown(incomplete_and_invalid_lines_are_skipped,
                                         scratch_enter, teardown),
         cmocka_unit_test_setup_teardown(a_full_disk_delays_and_loses_nothing,

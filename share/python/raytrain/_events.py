@@ -322,8 +322,9 @@ class _Calls:
         self._context = dataclasses.replace(self._context, report=report)
         if checkpoint:
             checkpoint = Checkpoint(os.path.join(self._context.path, checkpoint))
-        self._all("after_report", self._context, [_metrics.of_rank0(event["report"])],
-                  checkpoint or None)
+        metrics = [_metrics.decoded(of_one) for of_one in event.get("workers", ())]
+        self._all("after_report", self._context,
+                  metrics or [_metrics.of_rank0(event["report"])], checkpoint or None)
 
     def _on_attempt_end(self, event: dict[str, Any]) -> None:
         attempt, path = event["attempt"], self._context.path

@@ -14,7 +14,7 @@ from . import _config as configs
 from . import (_events, _extracted, _failures, _launch, _made_rows, _memory, _shipping,
                _stored)
 from ._records import checkpoint_files
-from .callback import RunContext
+from .callback import RunContext, hears_reports
 from .checkpoint import Checkpoint
 from .errors import (ControllerError, InvalidArgument, RaytrainError, TrainingStopped,
                      WorkerError, WorkerGroupError)
@@ -174,6 +174,7 @@ class Fit:
                                              trainer.train_loop_config),
                 "settings": trainer._settings(), "setup": trainer._setup,
                 "backend_config": trainer.backend_config, "recorded": self._recorded(),
+                "gathers": any(map(hears_reports, self.run_config._user_callbacks())),
                 "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
                 "argv": list(sys.argv), "earlier": list(finished)}
 

@@ -24,6 +24,7 @@ EXIT_STOPPED = 75
 _session: Session | LoneSession | None = None
 metadata: dict[str, Any] = {}  # of the trainer: for get_metadata(), and in checkpoints
 uses_gpu: bool | None = None  # of the trainer; None: there is none
+gathers = False  # does fit() wait for what all workers report?
 _lock = threading.Lock()
 
 
@@ -284,8 +285,8 @@ class Session:
         """End an iteration. offer() makes the table of a checkpoint, and the answers to the
         worker's questions about it. What is wrong with this rank's call goes to the other
         ranks, too: they wait."""
-        request: dict[str, Any] = {"asks_stop": self.asked_stop,
-                         "asks_checkpoint": self.asked_checkpoint}
+        request: dict[str, Any] = {"asks_stop": self.asked_stop, "gathers": gathers,
+                                   "asks_checkpoint": self.asked_checkpoint}
         asks = None
         wrong = None
         if self._is_first and not self._settings.all_asked:
@@ -296,9 +297,10 @@ class Session:
             request["metrics"] = recorded.numbers
             if recorded.typed:
                 request["typed"] = recorded.typed
-            # Of the other ranks, that they report in this way is all that matters.
+            # Of the other ranks, that they report in this way is all that matters, unless
+            # a callback is to have it.
             is_first = self.info["rank"] == 0
-            request["reported"] = recorded.reported if is_first else "{}"
+            request["reported"] = recorded.reported if is_first or gathers else "{}"
             for note in recorded.notes if is_first else ():
                 self.warn(note)
             positions = self.positions() if self.positions else ""

@@ -148,6 +148,7 @@ def main() -> int:
         _keep(payload, path, kept)
         _session.metadata = payload["settings"]["metadata"] or {}
         _session.uses_gpu = _session.session().info["gpus"] > 0
+        _session.gathers = path != kept and payload.get("gathers", False)
         function, config = _load(payload)
         _mapping.register(payload["settings"].get("preprocessor"))
         data.register(payload["settings"].get("datasets"))

@@ -86,8 +86,9 @@ class UserCallback:
 
     def after_report(self, run_context: RunContext, metrics: list[dict[str, Any]],
                      checkpoint: Checkpoint | None) -> None:
-        """All workers have reported. metrics: a list with one dict, the metrics that rank 0
-        reported. checkpoint: the Checkpoint of this report, or None; it may not be complete
+        """All workers have reported. metrics: a list with the metrics that each worker has
+        reported, by rank; only that of rank 0 for trees without a training function, and if
+        they are more than 2 MiB. checkpoint: the Checkpoint of this report, or None; it may not be complete
         yet if checkpoints are saved in the background."""
 
     def after_exception(self, run_context: RunContext,
@@ -114,6 +115,13 @@ class UserCallback:
 _METHODS = ("before_run", "after_run", "after_report", "after_exception",
             "before_worker_group_start", "after_worker_group_shutdown",
             "after_controller_start", "after_controller_finish")
+
+
+def hears_reports(callback: object) -> bool:
+    """Has it an after_report() of its own, for which workers gather what they report?"""
+    method = getattr(callback, "after_report", None)
+    return method is not None and \
+        getattr(method, "__func__", method) is not UserCallback.after_report
 
 
 def is_callback(value: object) -> bool:

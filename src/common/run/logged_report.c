@@ -33,6 +33,7 @@ bool logged_report_init(struct logged_report *r, const char *line, size_t n)
     r->time_this_iter_s = number_or_0(values[TIME]);
     r->checkpoint_write_s = number_or_0(values[WRITE]);
     r->if_missing = !isnan(values[MARK]);
+    r->has_workers = metrics_line_has_workers(line);
     return true;
 }
 
@@ -41,12 +42,18 @@ const json_t *logged_report_json(struct logged_report *r)
     bool if_missing;
 
     if (!r->json)
-        r->json = metrics_line_parse(r->line, r->n, &if_missing);
+        r->json = metrics_line_parse(r->line, r->n, &if_missing, &r->workers);
     return r->json;
+}
+
+const json_t *logged_report_workers(struct logged_report *r)
+{
+    return r->has_workers && logged_report_json(r) ? r->workers : NULL;
 }
 
 void logged_report_clear(struct logged_report *r)
 {
     json_decref(r->json);
-    r->json = NULL;
+    json_decref(r->workers);
+    r->json = r->workers = NULL;
 }

@@ -17,14 +17,17 @@ struct logged_report {
     int64_t iteration;
     double time_this_iter_s, checkpoint_write_s; /* 0: not in it */
     bool if_missing;                             /* METRICS_IF_MISSING */
-    json_t *json;                                /* NULL until it is parsed */
+    bool has_workers;                            /* METRICS_WORKERS */
+    json_t *json, *workers;                      /* NULL until they are parsed */
 };
 
 /* False: the line is not a report. line[0..n) has a NUL after it, and outlives r. */
 bool logged_report_init(struct logged_report *r, const char *line, size_t n);
-/* r's own, without the mark of a journal; NULL: it is no JSON object, or there is no
+/* r's own, without the marks of a journal; NULL: it is no JSON object, or there is no
  * memory. */
 const json_t *logged_report_json(struct logged_report *r);
+/* r's own, an array of what each worker has reported; NULL: it is not known. */
+const json_t *logged_report_workers(struct logged_report *r);
 void logged_report_clear(struct logged_report *r);
 
 #endif

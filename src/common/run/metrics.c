@@ -79,7 +79,7 @@ static void line_deliver(void *arg, const char *line, size_t n)
         reading->on_line(reading->arg, line, n);
         return;
     }
-    report = metrics_line_parse(line, n, &if_missing);
+    report = metrics_line_parse(line, n, &if_missing, NULL);
     if (report)
         reading->on_report(reading->arg, report, if_missing);
     json_decref(report);

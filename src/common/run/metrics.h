@@ -22,6 +22,10 @@
 /* A key of a report in a journal: it counts only if there is none of its iteration. Not a
  * valid name of a metric. */
 #define METRICS_IF_MISSING "?"
+/* The first key of a report in a journal, if a callback wants to have it: an array of what
+ * each worker has reported. It is passed on to callbacks, and is not kept. Not a valid name
+ * either. */
+#define METRICS_WORKERS "?workers"
 
 /* -- read -- */
 /* Calls on_report for every report of a run, in order of time; skips lines that are not

@@ -111,7 +111,7 @@ static bool is_there(struct metrics_collector *c, const struct logged_report *re
            metrics_lines_of_file(c->path, presence_follow, &p, NULL) < 0 || p.there;
 }
 
-/* Without its mark. */
+/* Without its marks. */
 static void marked_add(struct metrics_collector *c, struct logged_report *report)
 {
     const json_t *json = logged_report_json(report);
@@ -132,7 +132,7 @@ static void line_take(void *arg, const char *line, size_t n)
     if (!logged_report_init(&report, line, n) ||
         (report.if_missing && is_there(c, &report)))
         return;
-    if (report.if_missing)
+    if (report.if_missing || report.has_workers)
         marked_add(c, &report);
     else
         line_add(c, line, n);

@@ -28,7 +28,8 @@ char *metrics_line_render(const json_t *report)
     return json_dumps(report, JSON_COMPACT | JSON_REAL_PRECISION(17));
 }
 
-json_t *metrics_line_parse(const char *line, size_t n, bool *if_missing)
+json_t *metrics_line_parse(const char *line, size_t n, bool *if_missing,
+                           json_t **workers)
 {
     json_t *report = n ? json_loadb(line, n, 0, NULL) : NULL;
 
@@ -37,7 +38,17 @@ json_t *metrics_line_parse(const char *line, size_t n, bool *if_missing)
         return NULL;
     }
     *if_missing = json_object_del(report, METRICS_IF_MISSING) == 0;
+    if (workers)
+        *workers = json_incref(json_object_get(report, METRICS_WORKERS));
+    json_object_del(report, METRICS_WORKERS);
     return report;
+}
+
+bool metrics_line_has_workers(const char *line)
+{
+    static const char begin[] = "{\"" METRICS_WORKERS "\":";
+
+    return strncmp(line, begin, sizeof begin - 1) == 0;
 }
 
 /* ---- Those of a file ---- */
@@ -148,9 +159,9 @@ static bool is_line(const char *line, size_t n, const char *wanted)
 
     if (strcmp(line, wanted) == 0)
         return true;
-    if (!strstr(line, "\"" METRICS_IF_MISSING "\""))
+    if (!strstr(line, "\"" METRICS_IF_MISSING "\"") && !metrics_line_has_workers(line))
         return false;
-    report = metrics_line_parse(line, n, &marked);
+    report = metrics_line_parse(line, n, &marked, NULL);
     text = report ? metrics_line_render(report) : NULL;
     same = text && strcmp(text, wanted) == 0;
     free(text);
@@ -179,7 +190,7 @@ static void rest_deliver(void *arg, const char *line, size_t n)
 static int attempt_of(const char *line)
 {
     bool marked;
-    json_t *report = metrics_line_parse(line, strlen(line), &marked);
+    json_t *report = metrics_line_parse(line, strlen(line), &marked, NULL);
     int attempt = (int)json_integer_value(json_object_get(report, "attempt"));
 
     json_decref(report);

@@ -19,7 +19,10 @@ typedef void metrics_line_fn(void *arg, const char *line, size_t n);
 char *metrics_line_render(const json_t *report);
 /* NULL: the line is not a report. *if_missing: it has METRICS_IF_MISSING, which is
  * removed. */
-json_t *metrics_line_parse(const char *line, size_t n, bool *if_missing);
+json_t *metrics_line_parse(const char *line, size_t n, bool *if_missing,
+                           json_t **workers);
+/* Has the line METRICS_WORKERS? Only its start is looked at. */
+bool metrics_line_has_workers(const char *line);
 
 /* Deliver each complete line of a file that does not change meanwhile, or only grows. A
  * missing file has none. */

@@ -114,6 +114,19 @@ static bool hears_reports(const struct callback_list *list)
     return false;
 }
 
+static void report_pass_on(const struct callback_list *list, const json_t *report,
+                           const json_t *workers)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct callback *cb = &list->callbacks[i];
+
+        if (workers && cb->ops->on_worker_reports)
+            cb->ops->on_worker_reports(cb, report, workers);
+        else if (cb->ops->on_report)
+            cb->ops->on_report(cb, report);
+    }
+}
+
 void callback_report(struct callback_list *list, struct logged_report *report)
 {
     const json_t *json;
@@ -123,7 +136,7 @@ void callback_report(struct callback_list *list, struct logged_report *report)
     list->reported = true;
     list->last_reported = report->iteration;
     if (hears_reports(list) && (json = logged_report_json(report)))
-        CALL_ALL(list, on_report, json);
+        report_pass_on(list, json, logged_report_workers(report));
 }
 
 void callback_total(struct callback_list *list, int64_t iterations)

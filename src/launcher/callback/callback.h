@@ -57,6 +57,10 @@ struct callback_ops {
     void (*on_rewind)(struct callback *cb, int64_t iteration);
     /* A line of result.json. */
     void (*on_report)(struct callback *cb, const json_t *report);
+    /* In place of on_report, with an array of what each worker has reported, if the
+     * workers have gathered it. */
+    void (*on_worker_reports)(struct callback *cb, const json_t *report,
+                              const json_t *workers);
     /* The training function has said how many iterations it is going to make; 0: it
      * does not know any more. */
     void (*on_total)(struct callback *cb, int64_t iterations);

@@ -72,6 +72,13 @@ static void on_report(struct callback *cb, const json_t *report)
     event_send(cb, json_pack("{s:s, s:o}", "event", "report", "report", same(report)));
 }
 
+static void on_worker_reports(struct callback *cb, const json_t *report,
+                              const json_t *workers)
+{
+    event_send(cb, json_pack("{s:s, s:o, s:o}", "event", "report", "report",
+                             same(report), "workers", same(workers)));
+}
+
 static void on_attempt_end(struct callback *cb, const json_t *attempt)
 {
     event_send_now(
@@ -149,6 +156,7 @@ const struct callback_ops callback_fit_events = {
     .create = create,
     .on_attempt_start = on_attempt_start,
     .on_report = on_report,
+    .on_worker_reports = on_worker_reports,
     .on_attempt_end = on_attempt_end,
     .on_end = on_end,
     .destroy = destroy,

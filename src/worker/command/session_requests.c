@@ -200,6 +200,7 @@ static int report(struct companion *c, const struct request *q, struct reply *re
     struct error why;
     struct loose_report loose = {.has_checkpoint = making.offer != NULL,
                                  .asks_stop = request_flag(q, "asks_stop"),
+                                 .gathers = request_flag(q, "gathers"),
                                  .make = checkpoint_make,
                                  .make_arg = &making};
     int rc;

@@ -32,6 +32,7 @@ libworker_a_SOURCES += \
 	src/worker/session/report.c \
 	src/worker/session/report_block.c src/worker/session/report_block.h \
 	src/worker/session/report_line.c src/worker/session/report_line.h \
+	src/worker/session/worker_reports.c \
 	src/worker/session/run_calls.c \
 	src/worker/session/saved_state.c \
 	src/worker/session/session.c src/worker/session/session.h \

@@ -159,6 +159,7 @@ static void report_begin(raytrain_context *ctx, struct combined *c,
     if (call->loose) {
         c->report.asks_stop = call->loose->asks_stop;
         c->report.keeps_rank0 = call->loose->reported != NULL;
+        c->report.gathers = call->loose->gathers;
     }
 }
 
@@ -437,7 +438,8 @@ static const char *checkpoint_base(const char *path)
 
 /* Rank 0: write the line. */
 static int report_keep(raytrain_context *ctx, const struct combined *c,
-                       bool has_checkpoint, const char *reported, struct error *err)
+                       bool has_checkpoint, const char *reported, const char *workers,
+                       struct error *err)
 {
     double now = clock_now();
     char *path = run_dir_checkpoint(ctx->env.run_dir, (long)(ctx->iteration + 1));
@@ -457,6 +459,7 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
         .values = c->values,
         .n_metrics = c->report.n_metrics,
         .reported = reported,
+        .workers = workers,
         .rank0 = c->report.metrics,
         .stats = c->stats,
         .stat_ranks = c->ranks,
@@ -551,6 +554,8 @@ static void stop_decide(raytrain_context *ctx, const struct combined *c, bool sa
 static int report(raytrain_context *ctx, struct combined *c, struct call *call)
 {
     struct error *err = &ctx->error;
+    const char *reported = call->loose ? call->loose->reported : NULL;
+    char *workers = NULL;
     bool has_checkpoint;
     int rc = 0;
 
@@ -567,9 +572,11 @@ static int report(raytrain_context *ctx, struct combined *c, struct call *call)
         return -1;
     if (has_checkpoint && checkpoint_begin(ctx, c, call, err) < 0)
         return -1;
-    if (ctx->comm->rank == 0)
-        rc = report_keep(ctx, c, has_checkpoint,
-                         call->loose ? call->loose->reported : NULL, err);
+    if (c->block[LANE_GATHERS].max > 0)
+        rc = session_worker_reports(ctx, reported, &workers, err);
+    if (rc == 0 && ctx->comm->rank == 0)
+        rc = report_keep(ctx, c, has_checkpoint, reported, workers, err);
+    free(workers);
     if (comm_agree(ctx->comm, rc, err) < 0)
         return -1;
     saving_go(ctx->saving);

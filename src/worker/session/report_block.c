@@ -52,6 +52,7 @@ void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
     block[LANE_ASKS_STOP] = stat_of(report->asks_stop);
     block[LANE_ENDED] = stat_of(report->ended);
     block[LANE_SAVE_FAILED] = stat_of(report->save_failed);
+    block[LANE_GATHERS] = stat_of(report->gathers);
     block[LANE_RANK0] = stat_of(rank == 0 && report->keeps_rank0);
     block[LANE_NAN_RANK] = stat_of(nan ? rank : size);
     block[LANE_TIME] = stat_of(report->time_total_s);

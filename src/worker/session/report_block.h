@@ -43,6 +43,7 @@ enum report_lane {
     LANE_ASKS_STOP,             /* max 1: a rank asks whether to stop */
     LANE_ENDED,                 /* max 1: what trained on a rank was asked to end */
     LANE_SAVE_FAILED,           /* max 1: a rank knows of a save that failed */
+    LANE_GATHERS,               /* max 1: rank 0 is to have what each rank reports */
     LANE_RANK0,     /* max 1: the values are rank 0's, whatever the others report */
     LANE_NAN_RANK,  /* min: the lowest rank with a NaN; size: none */
     LANE_TIME,      /* max: time_total_s, so that all ranks have the same */
@@ -66,6 +67,7 @@ struct report {
     bool asks_stop;
     bool ended;
     bool save_failed;
+    bool gathers;
     bool keeps_rank0; /* rank 0: its values are those of the report */
     double time_total_s;
     double data_wait_s; /* since the report before; -1: no dataset is open */

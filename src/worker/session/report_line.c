@@ -260,6 +260,8 @@ void report_line_write(const struct report_line *line, struct json_writer *w)
 {
     json_writer_reset(w);
     json_writer_begin(w, NULL);
+    if (line->workers)
+        json_writer_raw(w, METRICS_WORKERS, line->workers);
     always_write(line, w);
     if (line->saved)
         saved_write(line->saved, w);

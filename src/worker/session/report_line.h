@@ -32,6 +32,8 @@ struct report_line {
     /* What rank 0 has reported, as JSON: then the values are its own; NULL: they are
      * means. */
     const char *reported;
+    /* What each rank has reported: the value of METRICS_WORKERS; NULL: it is not known. */
+    const char *workers;
     /* Rank 0's values and the extremes over all ranks; NULL if they are no longer
      * known. */
     const raytrain_metric *rank0;

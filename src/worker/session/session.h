@@ -117,6 +117,7 @@ struct raytrain_context {
     struct session_schedule schedule;
     bool criteria_checked;
     bool nan_noted;        /* the last report had a NaN, which was noted */
+    bool workers_noted;    /* that what all ranks report is too long */
     bool names_noted;      /* that ranks report metrics of different names */
     bool ended_on_request; /* instead of a report: what trains was asked to end */
 
@@ -290,6 +291,7 @@ struct loose_report {
     const char *refused; /* why this rank's call is wrong; NULL: it is not */
     bool has_checkpoint; /* this rank gives one, or a part of it */
     bool asks_stop;      /* what trains asks raytrain_should_stop() */
+    bool gathers;        /* rank 0 is to have what each rank reports */
     /* COLLECTIVE: if a rank has a checkpoint, make it, of what each rank gives. The
      * outcome is the same on every rank. */
     int (*make)(void *arg, raytrain_checkpoint **out, struct error *err);
@@ -302,6 +304,11 @@ struct loose_report {
 };
 int session_report_loose(raytrain_context *ctx, struct loose_report *r,
                          struct error *err);
+/* worker_reports.c: COLLECTIVE. Gather the JSON objects that the ranks report, NULL being an
+ * empty one, as an array on rank 0: *out is malloc'ed there, and NULL on the other ranks and
+ * if it is too long, which is said once. */
+int session_worker_reports(raytrain_context *ctx, const char *reported, char **out,
+                           struct error *err);
 int session_report_finish(raytrain_context *ctx, struct error *err);
 /* Rank 0: make sure that result.json has the line of the report that published the
  * checkpoint this attempt starts from, even if the last attempt died in between. */
