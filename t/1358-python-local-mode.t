@@ -103,6 +103,31 @@ test_expect_success 'the same name goes on, fresh sets aside, and no run is touc
 	"$PYTHON" again.py
 '
 
+test "$(id -u)" -ne 0 || test_set_prereq ROOT
+test_expect_success ROOT 'nothing is kept in, or read from, the directory of another user' '
+	cat >theirs.py <<-\EOT &&
+	from common import *
+	def train():
+	    raytrain.report({"x": 1}, Checkpoint.from_dict({}))
+	trainer(train, name="theirs").fit()
+	os.rename("runs/theirs.local", "real")
+	os.symlink(os.path.abspath("real"), "runs/theirs.local")
+	trainer(train, name="theirs").fit()
+	os.chown("runs/theirs.local", 65534, 65534, follow_symlinks=False)
+	refused(PermissionError, "belongs to another user (uid 65534)", trainer(train, name="theirs").fit)
+	os.unlink("runs/theirs.local")
+	os.rename("real", "runs/theirs.local")
+	os.chown("runs/theirs.local", 65534, 0)
+	os.chmod("runs/theirs.local", 0o777)
+	for mode in "resume", "fresh":
+	    refused(PermissionError, "choose another name", trainer(train, name="theirs", on_existing=mode).fit)
+	assert not os.path.exists("runs/theirs.local.1")
+	os.chmod("runs/theirs.local", 0o2775)
+	trainer(train, name="theirs").fit()
+	EOT
+	"$PYTHON" theirs.py
+'
+
 test_expect_success 'what RunConfig says of checkpoints and of the end holds' '
 	cat >kept.py <<-\EOT &&
 	from common import *

@@ -11,7 +11,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
-from . import _metrics, _session, _stored, _worker, data, errors
+from . import _metrics, _records, _session, _stored, _worker, data, errors
 from ._arguments import call
 from ._fit import Fit
 from ._records import checkpoint_files, value_of
@@ -168,6 +168,7 @@ def fit(trainer: FunctionTrainer) -> Result:
 
     Raises:
         ValueError: The trainer has what local mode cannot do.
+        PermissionError: The directory belongs to another user.
         RuntimeError: The training function has called this.
         Exception: What the function has raised.
     """
@@ -224,6 +225,8 @@ class _Plan(Fit):
     def begin(self) -> tuple[int, str | None]:
         """Make the directory. The iteration, and the checkpoint to start from."""
         mode, restored = self._mode(), self.trainer._restored_from
+        if os.path.lexists(self.path):
+            _records.check_dir(self.path)
         if os.path.isdir(self.path) and (restored or mode != ["--resume"]):
             if not mode:
                 raise ValueError(f"{self.path} is there already: choose another name, "

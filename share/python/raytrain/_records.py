@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import stat
+import tempfile
 from typing import Any, Iterator
 
 from .errors import WorkerError
@@ -89,6 +90,40 @@ def foreign(path: str, status: os.stat_result) -> str | None:
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return f"{path} may be written by other users; if it is yours: chmod go-w"
     return None
+
+
+def _seen_as(directory: str) -> int | None:
+    """The owner of files that this process makes there: storage may give those of root to
+    another one. None: it cannot make any."""
+    try:
+        fd, path = tempfile.mkstemp(prefix=".owner.tmp-", dir=directory)
+    except OSError:
+        return None
+    os.unlink(path)
+    with os.fdopen(fd) as file:
+        return os.fstat(file.fileno()).st_uid
+
+
+def _may_keep(path: str, status: os.stat_result) -> bool:
+    if status.st_uid in (os.geteuid(), 0):
+        return True
+    if stat.S_ISLNK(status.st_mode):
+        return False
+    shared = status.st_mode & stat.S_IWGRP and not status.st_mode & stat.S_IWOTH
+    groups = [os.getegid(), *os.getgroups()]
+    return bool(shared and status.st_gid in groups) or status.st_uid == _seen_as(path)
+
+
+def check_dir(path: str) -> None:
+    """May this process keep files in the directory that it reads again? Raises
+    PermissionError if another user could put others in their place, who has not shared it
+    with a group of this one."""
+    for status in os.lstat(path), os.stat(path):
+        if not _may_keep(path, status):
+            raise PermissionError(
+                f"{path} belongs to another user (uid {status.st_uid}), who could put other "
+                "files in the place of those that are written there; choose another name or "
+                "storage_path")
 
 
 # ---- What the files of a run directory say ----
