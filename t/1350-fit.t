@@ -508,6 +508,31 @@ os.rmdir(first.file[:-3])
 second = run("next", resume_from_checkpoint=result.checkpoint.path)
 a, b = (open(f"inode-{r}").read() for r in (0, 1))
 assert a == b, (a, b)
+# Names of report()
+names = ["epoch=0", "epoch=1", "epoch=1", "logs"]
+def named():
+    d = tempfile.mkdtemp()
+    for i, name in enumerate(names):
+        open(d + "/i", "w").write(str(i))
+        raytrain.report({"i": i}, Checkpoint(d), checkpoint_dir_name=name)
+        path = raytrain.get_checkpoint().path
+        assert os.path.basename(path) == name and open(path + "/i").read() == str(i), path
+    shutil.rmtree(d)
+def fit_named(**config):
+    return DataParallelTrainer(named, run_config=RunConfig(
+        name="named", storage_path="runs", launcher="local", verbose=0,
+        checkpoint_config=CheckpointConfig(**config))).fit()
+third = fit_named()
+for i, (checkpoint, _) in enumerate(third.best_checkpoints):
+    path = checkpoint.path
+    expected = ["epoch=0", "epoch=1", "checkpoint_000003", "checkpoint_000004"][i]
+    assert path == third.path + "/" + expected and checkpoint.path == path, path
+    assert open(path + "/i").read() == str(i) and Checkpoint(path).file == checkpoint.file
+    assert checkpoint.get_metadata() == {}, checkpoint.get_metadata()
+assert "attempt-0" in os.listdir(third.path + "/logs")
+fit_named(num_to_keep=1)
+left = [n for n in os.listdir(third.path) if "epoch" in n or "checkpoint_" in n]
+assert left == ["checkpoint_000008.h5"], left
 print("directories are there")
 EOT
 cat >returned.py <<\EOT

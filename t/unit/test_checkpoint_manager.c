@@ -349,20 +349,25 @@ static void directory_with_file(const char *dir)
 
 static void extracted_files_go_with_their_checkpoint(void **state)
 {
+    const char *named = "{\"bytes\": 1, \"directory\": \"epoch=1\"}";
     struct checkpoint_config cfg = {.num_to_keep = 1};
     struct error err;
 
     (void)state;
     for (int i = 1; i <= 2; i++)
         save(i, 0.5);
-    touch(".checkpoint_000001.extracted");
+    assert_int_equal(fs_write_atomic(".checkpoint_000001.extracted", named,
+                                     strlen(named), 0600, NULL),
+                     0);
     touch(".checkpoint_000002.extracted");
-    directory_with_file("checkpoint_000001");
+    directory_with_file("epoch=1");
+    directory_with_file("checkpoint_000001"); /* that has the name epoch=1 */
     directory_with_file("checkpoint_000002");
     directory_with_file("checkpoint_000007"); /* without a record: another program's */
     assert_int_equal(checkpoint_manager_prune(".", &cfg, NULL, NULL, &err), 0);
     assert_false(is_there(1));
-    assert_int_equal(access("checkpoint_000001", F_OK), -1);
+    assert_int_equal(access("epoch=1", F_OK), -1);
+    assert_int_equal(access("checkpoint_000001/file", F_OK), 0);
     assert_int_equal(access(".checkpoint_000001.extracted", F_OK), -1);
     assert_int_equal(access("checkpoint_000002/file", F_OK), 0);
     assert_int_equal(access("checkpoint_000007/file", F_OK), 0);

@@ -35,8 +35,9 @@ def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None,
             not kept, with a warning.
         checkpoint: A Checkpoint, from any of the workers; its data are copied before
             this returns, and written while training goes on.
-        checkpoint_dir_name: A name for checkpoint_upload_fn. The file of a checkpoint
-            is named after its iteration.
+        checkpoint_dir_name: The name of the directory that Checkpoint.path is, and a
+            name for checkpoint_upload_fn; that of the lowest rank with a checkpoint
+            counts. The file of a checkpoint is named after its iteration.
         checkpoint_upload_mode: What happens to a directory; see CheckpointUploadMode.
         delete_local_checkpoint_after_upload: Is the directory that was reported removed
             once all workers have copied theirs? None: in mode ASYNC only. In mode

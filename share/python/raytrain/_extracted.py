@@ -1,7 +1,8 @@
 """Directories with the files of checkpoints that were saved.
 
 In a process that is no worker, such a directory is in the run, beside the checkpoint
-(checkpoint_000012/ of checkpoint_000012.h5), and goes with it. Workers, and processes that
+(checkpoint_000012/ of checkpoint_000012.h5, or of the name that was reported with it), and
+goes with it. Workers, and processes that
 cannot write there, share one for each node, in TMPDIR, which is removed when the last of them
 does not need it any more. Nothing is ever restored from either.
 """
@@ -18,7 +19,7 @@ import shutil
 import stat
 import tempfile
 from contextlib import contextmanager
-from typing import Iterator, Protocol
+from typing import Any, Iterator, Protocol
 
 from . import _records
 
@@ -35,6 +36,8 @@ class Source(Protocol):
     def has_files(self) -> bool: ...
 
     def extract(self, directory: str) -> None: ...
+
+    def dir_name(self) -> str | None: ...
 
 
 def _copy(source: str, target: str) -> None:
@@ -82,14 +85,41 @@ def _set_rights(directory: str, mode: int, durable: bool) -> None:
 # ---- Beside the checkpoint ----
 
 
+_STAMP = re.compile(r"\.(checkpoint_\d{6,})\.extracted")
+# What else is in the directory of a run, by other programs and callbacks as well.
+_OF_RUN = re.compile(r"\..*|run\.cfg|result\..*|progress\.csv|events\..*|.*\.h5.*|trainer\.pkl|"
+                     r"data|artifacts|logs|serve|checkpoint_\d{6,}", re.DOTALL)
+
+
 def file_of(directory: str) -> str | None:
     """The checkpoint that this directory was extracted from; None: it was not."""
     base, name = os.path.split(os.path.abspath(directory))
-    file = os.path.join(base, name + ".h5")
-    if re.fullmatch(r"checkpoint_\d{6,}", name) and os.path.exists(_stamp_path(file)) \
-            and os.path.isfile(file):
-        return file
+    if not os.path.isfile(os.path.join(base, "run.cfg")):
+        return None
+    for entry in os.listdir(base):
+        match = _STAMP.fullmatch(entry)
+        file = os.path.join(base, match[1] + ".h5") if match else ""
+        if match and os.path.isfile(file) and _target(file, _stamp(file)) == \
+                os.path.join(base, name):
+            return file
     return None
+
+
+def _target(file: str, stamp: object) -> str:
+    """The directory of a checkpoint that the record names."""
+    name = stamp.get("directory") if isinstance(stamp, dict) else None
+    if isinstance(name, str) and "/" not in name and not _OF_RUN.fullmatch(name):
+        return os.path.join(os.path.dirname(file), name)
+    return file[:-3]
+
+
+def _wanted(source: Source, file: str) -> str:
+    """The directory to make: that of the name that was reported, if nothing else has it."""
+    name = source.dir_name()
+    if name is None or _OF_RUN.fullmatch(name):
+        return file[:-3]
+    path = os.path.join(os.path.dirname(file), name)
+    return file[:-3] if os.path.lexists(path) else path
 
 
 def _stamp_path(file: str) -> str:
@@ -98,9 +128,15 @@ def _stamp_path(file: str) -> str:
     return os.path.join(base, f".{name[:-3]}.extracted")
 
 
-def _identity(file: str) -> dict[str, int]:
+def _identity(file: str) -> dict[str, Any]:
     status = os.stat(file)
     return {"bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
+
+
+def _is_of(stamp: object, identity: dict[str, Any]) -> bool:
+    """Is the record about the file as it is?"""
+    return isinstance(stamp, dict) and all(stamp.get(key) == value
+                                           for key, value in identity.items())
 
 
 def _is_of_run(file: str) -> bool:
@@ -144,15 +180,26 @@ def _sweep_unfinished(base: str) -> None:
             os.close(fd)
 
 
-def _write_stamp(file: str, identity: dict[str, int]) -> None:
+def _write_stamp(file: str, target: str, identity: dict[str, Any]) -> None:
     base = os.path.dirname(file)
+    if target != file[:-3]:
+        identity = {**identity, "directory": os.path.basename(target)}
     fd, path = tempfile.mkstemp(prefix=_OURS, dir=base)
     with os.fdopen(fd, "w") as out:
         json.dump(identity, out)
     os.rename(path, _stamp_path(file))
 
 
-def _extract_beside(source: Source, target: str, identity: dict[str, int]) -> None:
+def _has_another(file: str, target: str) -> bool:
+    """Is the directory that of another checkpoint, with the same name?"""
+    base = os.path.dirname(file)
+    others = [os.path.join(base, match[1] + ".h5")
+              for match in map(_STAMP.fullmatch, os.listdir(base)) if match]
+    return any(other != file and _target(other, _stamp(other)) == target
+               for other in others)
+
+
+def _extract_beside(source: Source, target: str, identity: dict[str, Any]) -> str:
     file = source.file()
     base = os.path.dirname(file)
     _sweep_unfinished(base)
@@ -167,17 +214,22 @@ def _extract_beside(source: Source, target: str, identity: dict[str, int]) -> No
         os.mkdir(inner)
         _fill(source, inner)
         _set_rights(inner, stat.S_IMODE(os.stat(file).st_mode), durable=True)
-        if os.path.lexists(target) and _stamp(file) != identity:
+        if os.path.lexists(target) and not _is_of(_stamp(file), identity):
             _remove_stale(base, target)
-        _write_stamp(file, identity)
+        _write_stamp(file, target, identity)
         try:
             os.rename(inner, target)
         except OSError as e:  # another process was faster
             if e.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
+            if _has_another(file, target):
+                target = file[:-3]
+                _write_stamp(file, target, identity)
+                os.rename(inner, target)
     finally:
         shutil.rmtree(made, ignore_errors=True)
         os.close(fd)
+    return target
 
 
 def _beside(source: Source) -> str | None:
@@ -185,25 +237,25 @@ def _beside(source: Source) -> str | None:
     file = source.file()
     if not _is_of_run(file):
         return None
-    target, identity, stamp = file[:-3], _identity(file), _stamp(file)
+    identity, stamp = _identity(file), _stamp(file)
+    target = _wanted(source, file) if stamp is None else _target(file, stamp)
     try:
         status = os.lstat(target)
         ours = stat.S_ISDIR(status.st_mode) and status.st_uid in (os.geteuid(), 0)
         if not ours or stamp is None:
             return None
-        if stamp == identity:
+        if _is_of(stamp, identity):
             return target
     except FileNotFoundError:
         pass
     if os.stat(os.path.dirname(file)).st_uid != os.geteuid():
         return None
     try:
-        _extract_beside(source, target, identity)
+        return _extract_beside(source, target, identity)
     except OSError as e:
         if e.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
             return None
         raise
-    return target
 
 
 # ---- Once for each node ----
@@ -253,9 +305,10 @@ class _Held:
         file = os.path.realpath(source.file())
         key = hashlib.sha256(json.dumps([file, _identity(file)]).encode()).hexdigest()[:24]
         self.process = os.getpid()
+        self.name = source.dir_name() or ""
         while True:
             base = _node_base()
-            self.path, lock = os.path.join(base, key), os.path.join(base, key + _LOCKED)
+            self.root, lock = os.path.join(base, key), os.path.join(base, key + _LOCKED)
             try:
                 if self._take(source, lock):
                     break
@@ -271,33 +324,40 @@ class _Held:
         if fd is None:
             return False
         try:
-            if not os.path.isdir(self.path):
+            if not os.path.isdir(self.root):
                 # Of several processes the last one gets it, and the others wait above.
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._make(source)
                 fcntl.flock(fd, fcntl.LOCK_SH)
             # It is not locked for a moment while the kind of the lock changes.
-            if os.path.isdir(self.path) and _is_file(fd, lock):
+            if os.path.isdir(self.root) and _is_file(fd, lock):
                 self.fd = fd
                 return True
         except BlockingIOError:
             pass
         except BaseException:
-            _remove_if_last(fd, self.path)
+            _remove_if_last(fd, self.root)
             raise
         os.close(fd)
         return False
 
     def _make(self, source: Source) -> None:
-        made = self.path + ".new"
+        made = self.root + ".new"
         shutil.rmtree(made, ignore_errors=True)
         os.mkdir(made, 0o700)
-        _fill(source, made)
-        os.rename(made, self.path)
+        inner = os.path.join(made, self.name)
+        os.makedirs(inner, exist_ok=True)
+        _fill(source, inner)
+        os.rename(made, self.root)
+
+    @property
+    def path(self) -> str:
+        """The files; in a directory of the name that was reported."""
+        return os.path.join(self.root, self.name) if self.name else self.root
 
     def release(self) -> None:
         if self.process == os.getpid():
-            _remove_if_last(self.fd, self.path)
+            _remove_if_last(self.fd, self.root)
 
 
 def _remove_if_last(fd: int, path: str) -> None:

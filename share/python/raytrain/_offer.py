@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Iterator
 
 from . import _session, errors
-from .checkpoint import Checkpoint
+from .checkpoint import DIR_NAME, Checkpoint
 
 # A message has at most 64 MiB, in which the structure is quoted.
 STRUCTURE_MAX = 15 << 20
@@ -249,8 +249,10 @@ def _offer_directory(path: str) -> Any:
 # ---- Any checkpoint ----
 
 
-def offer(checkpoint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(table, asks) for the request to report this Checkpoint.
+def offer(checkpoint: Any,
+          dir_name: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(table, asks) for the request to report this Checkpoint, whose directory is to have
+    this name.
 
     Raises TypeError for anything else, and for what a checkpoint cannot hold.
     """
@@ -261,6 +263,8 @@ def offer(checkpoint: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         )
     kind, contents, held = checkpoint._contents()
     metadata = {**_session.metadata, **checkpoint.get_metadata()}
+    if dir_name is not None:
+        metadata[DIR_NAME] = dir_name
     if kind == "dict":
         table, copy = _offer_dict(contents)
     else:

@@ -109,7 +109,7 @@ class Upload:
 
         if self._wrong is not None:
             raise self._wrong
-        made = offer(self._uploaded())
+        made = offer(self._uploaded(), self._dir_name)
         self._is_offered = True
         return made
 
@@ -120,11 +120,6 @@ class Upload:
         info = session().info
         if self._mode is CheckpointUploadMode.NO_UPLOAD or self._function is None or \
                 not isinstance(self._checkpoint, Checkpoint):
-            if self._dir_name is not None and info["rank"] == 0:
-                session().warn(
-                    "checkpoint_dir_name is used by checkpoint_upload_fn only; the "
-                    "file of a checkpoint is named after its iteration, such as "
-                    "checkpoint_000001.h5")
             return self._checkpoint
         name = self._dir_name or f"checkpoint_{info['attempt']}_{self._number:06d}"
         uploaded = self._function(self._checkpoint, name)

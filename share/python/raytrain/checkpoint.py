@@ -33,6 +33,7 @@ __all__ = ["Checkpoint", "Pickled", "Shard", "ShardedArray"]
 
 PIECE = 256 << 20  # of files that are extracted: bytes read at a time
 _FILES = "files/"
+DIR_NAME = "raytrain.checkpoint_dir_name"  # among the metadata
 
 
 # ---- A checkpoint that was saved ----
@@ -227,6 +228,19 @@ class _Stored:
         return [make_array(memory, _bare(node), {}) for node, _, _ in slabs]
 
     # -- a directory --
+
+    def metadata(self) -> dict[str, Any]:
+        """All of it, with what is raytrain's own."""
+        text = self.face()["metadata"]
+        metadata: dict[str, Any] = json.loads(text) if text else {}
+        return metadata
+
+    def dir_name(self) -> str | None:
+        """The name of a directory that was given to report()."""
+        name = self.metadata().get(DIR_NAME)
+        safe = isinstance(name, str) and name not in ("", ".", "..") and \
+            not set("/\0") & set(name)
+        return name if safe else None
 
     def file(self) -> str:
         """The HDF5 file."""
@@ -439,10 +453,10 @@ class Checkpoint:
     def path(self) -> str | None:
         """A directory with the files that were reported; None for a dict that is to be.
 
-        Of a checkpoint that was saved, it is made at the first use: checkpoint_000012/ in
-        the directory of the run, which is removed with the checkpoint; of this node, in
-        TMPDIR, for a worker or if that cannot be written. If no files were reported, it
-        has the HDF5 file.
+        Of a checkpoint that was saved, it is made at the first use: checkpoint_000012/, or
+        the checkpoint_dir_name of report(), in the directory of the run, which is removed
+        with the checkpoint; of this node, in TMPDIR, for a worker or if that cannot be
+        written. If no files were reported, it has the HDF5 file.
         """
         if self._stored is None:
             return self._directory
@@ -509,8 +523,8 @@ class Checkpoint:
     def get_metadata(self) -> dict[str, Any]:
         """What set_metadata() and update_metadata() have put."""
         if self._metadata is None and self._stored is not None:
-            text = self._stored.face()["metadata"]
-            metadata: dict[str, Any] = json.loads(text) if text else {}
+            metadata = self._stored.metadata()
+            metadata.pop(DIR_NAME, None)
             return metadata
         return dict(self._metadata or {})
 
