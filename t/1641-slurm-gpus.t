@@ -87,6 +87,19 @@ test_expect_success 'instances of a type are GPUs of that type' '
 	expect_status 4 $run --name other -n 2 --gpu --accelerator-type 3g.40gb "$train" 2>err &&
 	grep "each worker asks for 1 CPU, 1 GPU of type 3g.40gb" err && grep "type 1g.10gb" err
 '
+# What Slurm gives a task is what its device cgroup lets it open.
+test_expect_success 'each worker sees its own GPU, and may open those of its node' '
+	cat >open.sh <<-\EOF &&
+	tr "\0" "\n" </proc/$PPID/environ |
+	sed -n "s/^SLURM_STEP_GPUS=/$CUDA_VISIBLE_DEVICES of /p"
+	EOF
+	in_job -N1 -n4 --gpus-per-node=4 -- --name open -n 3 --gpu -- sh open.sh &&
+	printf "%s of 0,1,2\n" 0 1 2 >expected &&
+	cat runs/open/logs/attempt-0/rank-*.out >actual && test_cmp expected actual &&
+	in_job -N2 -n5 --gpus-per-node=4 -- --name spread -n 5 --gpu -- sh open.sh &&
+	cat runs/spread/logs/attempt-0/rank-*.out >actual &&
+	test 5 -eq $(grep -cx "[0-3] of [0-3,]*" actual)
+'
 test_expect_success 'a binding that the user asks for is kept' '
 	in_job -N1 -n4 --gpus-per-node=4 -- --name bound -n 4 --gpu \
 		--srun-args=--gpu-bind=map_gpu:3,2,1,0 "$train" &&

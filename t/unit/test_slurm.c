@@ -36,9 +36,9 @@ static const struct command_row {
     struct placed_node nodes[4];
     const char *dir, *srun_args, *expected; /* NULL: refused */
 } command_rows[] = {
-#define N(called, count)                                                                 \
+#define N(called, count)                                                               \
     {                                                                                  \
-        .name = (char *)(called), .tasks = (count)                                       \
+        .name = (char *)(called), .tasks = (count)                                     \
     }
     {__LINE__,
      1,
@@ -60,8 +60,19 @@ static const struct command_row {
      NULL,
      HEAD
      "--ntasks=12 --nodes=3 '--nodelist=n[1-2,4]' --ntasks-per-node=4 "
-     "--distribution=block --exact --cpus-per-task=2 --mem=0 --gpus-per-task=1 " LOGS(
+     "--distribution=block --exact --cpus-per-task=2 --mem=0 --gpus-per-node=4 " LOGS(
          "/l", "rank-%5t") "/w"},
+    {__LINE__,
+     1,
+     2,
+     0,
+     "a100",
+     {N("n1", 2), N("n3", 2)},
+     "/l",
+     NULL,
+     HEAD "--ntasks=4 --nodes=2 '--nodelist=n[1,3]' --ntasks-per-node=2 "
+          "--distribution=block --exact --cpus-per-task=1 --mem=0 "
+          "--gpus-per-node=a100:4 " LOGS("/l", "rank-%5t") "/w"},
     {__LINE__,
      1,
      2,
@@ -71,8 +82,7 @@ static const struct command_row {
      "/l",
      NULL,
      HEAD "--ntasks=4 --nodelist=n1,n1,n1,n3 --distribution=arbitrary "
-          "--exact --cpus-per-task=1 --mem=0 --gpus-per-task=a100:2 " LOGS(
-              "/l", "rank-%5t") "/w"},
+          "--exact --cpus-per-task=1 --mem=0 " LOGS("/l", "rank-%5t") "/w"},
     {__LINE__,
      3,
      0,
@@ -194,39 +204,8 @@ static void command_check(const struct command_row *row)
     argv_free(argv);
 }
 
-/* Whether all nodes have equally many GPUs in the step depends on the plan. */
-static void gpus_in_common_are_those_of_nodes(void **state)
-{
-    struct placed_node nodes[] = {{.name = (char *)"n1", .tasks = 2},
-                                  {.name = (char *)"n2", .tasks = 2}};
-    char *worker[] = {(char *)"/w", NULL}, **argv = NULL;
-    struct scaling_config scaling = {.accelerator_type = (char *)"a100"};
-    struct placement plan = {.nodes = nodes,
-                             .n_nodes = COUNT(nodes),
-                             .workers = 4,
-                             .cpus_per_worker = 1,
-                             .gpus_per_worker = 2};
-    struct launch_spec spec = {.plan = &plan,
-                               .argv = worker,
-                               .log_dir = "/l",
-                               .job_name = "run",
-                               .scaling = &scaling,
-                               .gpus_in_common = true};
-
-    (void)state;
-    assert_int_equal(slurm_step_argv(&spec, &argv, NULL), 0);
-    assert_true(argv_has(argv, "--gpus-per-node=a100:4"));
-    argv_free(argv);
-    argv = NULL;
-    nodes[1].tasks = 1;
-    plan.workers = 3;
-    assert_int_equal(slurm_step_argv(&spec, &argv, NULL), 0);
-    assert_true(argv_has(argv, "--gpus-per-task=a100:2"));
-    argv_free(argv);
-}
-
-/* Workers that share GPUs: n1 and n2 have `gpus` each. */
-static void shared_gpus_are_those_of_nodes(void **state)
+/* n1 and n2 have `gpus` each. */
+static void gpus_are_those_of_nodes(void **state)
 {
     static const struct {
         int tasks[2], gpus[2], sharing;
@@ -239,6 +218,9 @@ static void shared_gpus_are_those_of_nodes(void **state)
         {{4, 1}, {4, 1}, 2, NULL},
         {{1, 4}, {1, 4}, 4, "--gpus-per-node=1"},
         {{9, 9}, {4, 4}, 3, "--gpus-per-node=3"},
+        {{2, 2}, {2, 2}, 1, "--gpus-per-node=2"},
+        {{2, 1}, {4, 4}, 1, "--gpus-per-node=2"},
+        {{2, 1}, {2, 1}, 1, NULL},
     };
     char *worker[] = {(char *)"/w", NULL};
 
@@ -248,13 +230,14 @@ static void shared_gpus_are_those_of_nodes(void **state)
             {(char *)"n1", rows[i].tasks[0], rows[i].gpus[0]},
             {(char *)"n2", rows[i].tasks[1], rows[i].gpus[1]}};
         struct scaling_config scaling = {0};
-        struct placement plan = {.nodes = nodes,
-                                 .n_nodes = 2,
-                                 .workers = rows[i].tasks[0] + rows[i].tasks[1],
-                                 .cpus_per_worker = 1,
-                                 .gpus_per_worker = 1,
-                                 .gpu_parts = GPU_PARTS / rows[i].sharing,
-                                 .workers_per_gpu = rows[i].sharing};
+        struct placement plan = {
+            .nodes = nodes,
+            .n_nodes = 2,
+            .workers = rows[i].tasks[0] + rows[i].tasks[1],
+            .cpus_per_worker = 1,
+            .gpus_per_worker = 1,
+            .gpu_parts = rows[i].sharing > 1 ? GPU_PARTS / rows[i].sharing : 0,
+            .workers_per_gpu = rows[i].sharing};
         struct launch_spec spec = {.plan = &plan,
                                    .argv = worker,
                                    .log_dir = "/l",
@@ -269,6 +252,8 @@ static void shared_gpus_are_those_of_nodes(void **state)
         assert_null(strstr(text, "--gpus-per-task"));
         free(text);
         argv_free(argv);
+        if (rows[i].sharing == 1)
+            continue;
         /* of a job with shards alone, these */
         argv = NULL;
         plan.slices = (struct gpu_slices){"shard", 4, true};
@@ -1287,8 +1272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_of_a_step_is_built),
-        cmocka_unit_test(gpus_in_common_are_those_of_nodes),
-        cmocka_unit_test(shared_gpus_are_those_of_nodes),
+        cmocka_unit_test(gpus_are_those_of_nodes),
         cmocka_unit_test(the_command_for_ten_thousand_nodes_is_short),
         cmocka_unit_test(a_short_list_needs_no_file),
         cmocka_unit_test(the_command_of_an_allocation_is_built),

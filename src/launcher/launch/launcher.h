@@ -32,7 +32,6 @@ struct launch_spec {
      * where they write, -1 for --dry-run, and its other end. */
     const char *show;
     int channel, reader;
-    bool gpus_in_common; /* a worker sees the GPUs of all workers on its node */
     bool overlap; /* an earlier group, or the step that contains this process, may hold
                      resources that this group needs */
     /* How long workers may go on if this process dies after WORKER_STOP_SIGNAL was sent

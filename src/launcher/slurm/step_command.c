@@ -248,15 +248,6 @@ static int append_gpus(const struct scaling_config *s, int gpus, const char *opt
     return argv_appendf(argv, err, "%s=%s%s%d", option, type, *type ? ":" : "", gpus);
 }
 
-/* How many tasks every node has; 0: not all have the same number. */
-static int tasks_of_each_node(const struct placement *plan)
-{
-    for (size_t i = 1; i < plan->n_nodes; i++)
-        if (plan->nodes[i].tasks != plan->nodes[0].tasks)
-            return 0;
-    return plan->n_nodes > 0 ? plan->nodes[0].tasks : 0;
-}
-
 static int most_tasks(const struct placement *plan)
 {
     int most = 0;
@@ -267,11 +258,13 @@ static int most_tasks(const struct placement *plan)
     return most;
 }
 
-/* Workers that share GPUs: those of a node are asked for, and each worker takes its own
- * among them (rank/gpu_share.h). Slurm gives every node of a step equally many. If some
- * node of an uneven plan has not so many, the step takes all that the job has. */
-static int append_shared_gpus(const struct launch_spec *spec, char ***argv,
-                              struct error *err)
+/* Those of a node, among which each worker takes its own (rank/gpu_share.h). If Slurm gave
+ * each task its own, it would bind them: where it keeps tasks from opening the devices of
+ * others, NCCL then cannot copy from GPU to GPU. Slurm gives every node of a step equally
+ * many. If some node of an uneven plan has not so many, the step takes all that the job
+ * has. */
+static int append_node_gpus(const struct launch_spec *spec, char ***argv,
+                            struct error *err)
 {
     const struct placement *plan = spec->plan;
     int most = most_tasks(plan), gpus = placement_gpus(plan, most);
@@ -286,15 +279,12 @@ static int append_shared_gpus(const struct launch_spec *spec, char ***argv,
 }
 
 /* What each worker gets. Without --exact a step takes whole nodes; without --mem=0 or
- * --gres=none it takes all memory or GPUs of the job, and a second step would wait.
- * GPUs of a task are bound to it, and other tasks of its node may not even be able to
- * open them; GPUs of a node are visible to all of its tasks, but have to be equally many
- * on every node. */
+ * --gres=none it takes all memory or GPUs of the job, and a second step would wait. */
 static int append_resources(const struct launch_spec *spec, char ***argv,
                             struct error *err)
 {
     const struct placement *plan = spec->plan;
-    int cpus = plan->cpus_per_worker > 0 ? plan->cpus_per_worker : 1, tasks;
+    int cpus = plan->cpus_per_worker > 0 ? plan->cpus_per_worker : 1;
     uint64_t per_cpu = (plan->memory_per_worker + MIB * cpus - 1) / (MIB * cpus);
 
     if ((spec->overlap && argv_append(argv, "--overlap", err) < 0) ||
@@ -307,14 +297,7 @@ static int append_resources(const struct launch_spec *spec, char ***argv,
         return -1;
     if (plan->gpus_per_worker <= 0)
         return argv_append(argv, "--gres=none", err);
-    if (plan->slices.only || plan->workers_per_gpu > 1)
-        return append_shared_gpus(spec, argv, err);
-    tasks = spec->gpus_in_common ? tasks_of_each_node(plan) : 0;
-    if (tasks > 0)
-        return append_gpus(spec->scaling, plan->gpus_per_worker * tasks,
-                           "--gpus-per-node", argv, err);
-    return append_gpus(spec->scaling, plan->gpus_per_worker, "--gpus-per-task", argv,
-                       err);
+    return append_node_gpus(spec, argv, err);
 }
 
 int slurm_append_file(const struct slurm_file *file, char ***argv, struct error *err)

@@ -82,7 +82,6 @@ static struct launch_spec launch_spec_of(const struct run *run, char *const *arg
         .channel = -1,
         .reader = -1,
         .scaling = &run->cfg->scaling_config,
-        .gpus_in_common = !strcmp(run->cfg->backend, "torch"),
         .overlap = run->overlap,
         .finish = {.seconds = grace_s > 0 ? grace_s : FINISH_MAX_S,
                    .run_dir = run->dir,
