@@ -81,6 +81,11 @@ test_expect_success 'a command that misses the variables of torch is advised to 
 	expect_status 1 $run --name has -n 2 --backend torch -- python3 missing.py 2>err &&
 	! grep -e "add --backend" err
 '
+test_expect_success 'ranks that NCCL refuses because they share a GPU are advised to have whole ones, or gloo' '
+	echo "raise RuntimeError(\"NCCL error: Duplicate GPU detected : rank 0 and rank 1\")" >twice.py &&
+	expect_status 1 $run --name twice -n 2 --backend torch -- python3 twice.py 2>err &&
+	grep -e "--gpus-per-worker 1.*init_process_group(\"gloo\")" err
+'
 test_expect_success 'a key of the function itself is suggested as one of train_loop_config' '
 	expect_status 3 $run --set epochs=3 "$hello" 2>err &&
 	grep "epochs: unknown key.*train_loop_config.epochs" err && ! grep scaling_config err &&

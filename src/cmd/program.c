@@ -175,6 +175,10 @@ static void print_failure(const struct program *program, const struct trainer *t
     if (backend && !is_of_fit())
         say("  the ranks of a command find each other by a backend: add --backend %s\n",
             backend);
+    if (failure_is_shared_gpu(f, &outcome->log))
+        say("  NCCL needs a GPU for each rank: give each worker a whole one "
+            "(--gpus-per-worker 1), or let the ranks meet by gloo: "
+            "init_process_group(\"gloo\"), or TorchConfig(backend=\"gloo\")\n");
     if (outcome->attempts > 1)
         say("  after %d attempts\n", outcome->attempts);
     if (program->go_on)

@@ -285,6 +285,13 @@ const char *failure_missed_backend(const struct train_config *cfg,
     return NULL;
 }
 
+bool failure_is_shared_gpu(const struct failure *failure, const struct failure_log *log)
+{
+    static const char sign[] = "Duplicate GPU detected"; /* NCCL's */
+
+    return strstr(failure->message, sign) || strstr(log->tail, sign);
+}
+
 void failure_never_joined(const struct train_config *cfg, int n_workers,
                           struct failure *failure)
 {

@@ -30,6 +30,10 @@ const char *failure_missed_backend(const struct train_config *cfg,
                                    const struct failure *failure,
                                    const struct failure_log *log);
 
+/* Has NCCL refused ranks that have the same GPU? */
+bool failure_is_shared_gpu(const struct failure *failure,
+                           const struct failure_log *log);
+
 /* All workers left with good statuses before they had come together. Another try would
  * end in the same way. */
 void failure_never_joined(const struct train_config *cfg, int n_workers,
