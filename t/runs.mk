@@ -59,7 +59,7 @@ LONG_TESTS = t/1060-soak.t t/1061-python-soak.t t/1160-slurm-soak.t \
 	t/1200-nodes.t t/1205-slurm-daemons.t \
 	t/1332-torch-resume.t t/1333-torch-sharded.t t/1334-torch-process-group.t \
 	t/1335-torch-fsdp.t t/1336-torch-loader.t t/1382-signs-of-progress.t \
-	t/1500-scale.t t/1505-slurm-scale.t t/9200-sbatch.t
+	t/1500-scale.t t/1505-slurm-scale.t t/9200-sbatch.t t/frameworks/torch.t
 dist_check_SCRIPTS += $(LONG_TESTS)
 TESTS += $(LONG_TESTS)
 
@@ -143,6 +143,14 @@ t/device/libnvidia-ml.so.1: t/device/standin_nvml.c
 
 # For scripts/test gpu, on a machine with a card.
 EXTRA_DIST += t/gpu/gpu.sh t/gpu/tensors.c t/gpu/tensors.t t/gpu/mlp.t
+
+# For scripts/test frameworks, with the frameworks themselves.
+EXTRA_DIST += t/frameworks/frameworks.sh t/frameworks/shared.py t/frameworks/train_torch.py \
+	t/frameworks/jax.t t/frameworks/train_jax.py \
+	t/frameworks/lightning.t t/frameworks/train_lightning.py \
+	t/frameworks/transformers.t t/frameworks/train_transformers.py \
+	t/frameworks/accelerate.t t/frameworks/train_accelerate.py
+
 EXTRA_DIST += t/device/opened.c
 check_DATA += t/device/opened.so
 CLEANFILES += t/device/opened.so
