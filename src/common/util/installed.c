@@ -1,9 +1,26 @@
 #include "util/installed.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static bool is_there(char *path, size_t size, const char *dir, const char *below,
+                     const char *name)
+{
+    return (size_t)snprintf(path, size, "%s/%s%s", dir, below, name) < size &&
+           access(path, X_OK) == 0;
+}
+
+/* The directory above what a path names. */
+static void path_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash)
+        *slash = '\0';
+}
 
 int installed_program(const char *name, char *path, size_t size, struct error *err)
 {
@@ -12,19 +29,14 @@ int installed_program(const char *name, char *path, size_t size, struct error *e
 
     if (n > 0) {
         self[n] = '\0';
-        for (int up = 0; up < 2; up++) {
-            char *slash = strrchr(self, '/');
-
-            if (!slash)
-                break;
-            *slash = '\0';
-        }
-        if ((size_t)snprintf(path, size, "%s/libexec/raytrain/%s", self, name) < size &&
-            access(path, X_OK) == 0)
+        path_up(self);
+        if (is_there(path, size, self, "", name)) /* this program is in libexec, too */
+            return 0;
+        path_up(self);
+        if (is_there(path, size, self, "libexec/raytrain/", name))
             return 0;
     }
-    snprintf(path, size, "%s/%s", RAYTRAIN_LIBEXECDIR, name);
-    if (access(path, X_OK) == 0)
+    if (is_there(path, size, RAYTRAIN_LIBEXECDIR, "", name))
         return 0;
     return error_set(err, RAYTRAIN_ENOTFOUND,
                      "cannot find %s (looked at %s): is raytrain installed completely?",
