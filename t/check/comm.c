@@ -240,27 +240,27 @@ static bool is_shared(const void *data)
 /* What another process that maps the file sees is what this one has written. */
 static void check_memory_file(struct comm *c, float *x, size_t n)
 {
-    size_t offset, page = (size_t)sysconf(_SC_PAGESIZE), in_page, room;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), in_page, room;
     struct error err;
     float other;
     char *map;
-    int fd;
+    struct comm_file file;
 
-    CHECK(c->ops->memory_file(c, &other, &fd, &offset, &err) == -1);
+    CHECK(c->ops->memory_file(c, &other, &file, &err) == -1);
     CHECK(err.code == RAYTRAIN_EINVAL);
-    CHECK(c->ops->memory_file(c, x, &fd, &offset, &err) == 0);
-    CHECK(offset % 64 == 0);
-    in_page = offset % page;
+    CHECK(c->ops->memory_file(c, x, &file, &err) == 0);
+    CHECK(file.offset % 64 == 0);
+    in_page = file.offset % page;
     room = in_page + n * sizeof *x;
-    map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-               (off_t)(offset - in_page));
+    map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd,
+               (off_t)(file.offset - in_page));
     CHECK(map != MAP_FAILED);
     if (map == MAP_FAILED)
         return;
     x[n - 1] = 3.0f + (float)c->rank;
     memcpy(&other, map + in_page + (n - 1) * sizeof *x, sizeof other);
     CHECK(other == 3.0f + (float)c->rank);
-    CHECK(ftruncate(fd, 0) < 0);
+    CHECK(ftruncate(file.fd, 0) < 0);
     munmap(map, room);
 }
 

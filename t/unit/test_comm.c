@@ -88,7 +88,7 @@ static void self_copies(void **state)
     char out[4] = "";
     void *all;
     size_t size = 9;
-    int fd;
+    struct comm_file file;
 
     (void)state;
     assert_non_null(c);
@@ -115,7 +115,7 @@ static void self_copies(void **state)
     assert_int_equal(c->ops->alloc(c, COMM_HOST, 100, &all, &err), 0);
     assert_int_equal((uintptr_t)all % 64, 0);
     assert_true(((char *)all)[0] == 0 && ((char *)all)[99] == 0);
-    assert_int_equal(c->ops->memory_file(c, all, &fd, &size, &err), -1);
+    assert_int_equal(c->ops->memory_file(c, all, &file, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_ENOTSUP);
     assert_int_equal(c->ops->alloc(c, COMM_HOST, SIZE_MAX - 10, &all, &err), -1);
     assert_int_equal(c->ops->alloc(c, COMM_HOST, 0, &all, &err), 0);

@@ -49,6 +49,15 @@ struct comm_parts {
     const size_t *cuts; /* size + 1, never less than the one before */
 };
 
+/* Where memory of alloc is. */
+struct comm_file {
+    int fd;
+    size_t offset; /* in the file */
+    size_t
+        stride; /* to the same place of the next rank's, if the file has the memory of
+                    * all ranks; 0: it has not */
+};
+
 struct comm_ops {
     const char *name;
     /* Combine buf[0..n) in place; deterministic for the same layout of ranks. */
@@ -92,7 +101,7 @@ struct comm_ops {
      * memory of alloc lies, and where `data` is in it, at a multiple of 64. The file is
      * the communicator's, and also has other memory. RAYTRAIN_ENOTSUP if it is plain
      * memory. Not a collective. */
-    int (*memory_file)(struct comm *c, const void *data, int *fd, size_t *offset,
+    int (*memory_file)(struct comm *c, const void *data, struct comm_file *file,
                        struct error *err);
     /* Do bcast and allgather take memory at `place`, on this rank? NULL: only COMM_HOST.
      * Not a collective: other ranks may have their memory elsewhere. */

@@ -115,10 +115,10 @@ static int self_alloc(struct comm *c, enum comm_place place, size_t n_bytes,
     return 0;
 }
 
-static int self_memory_file(struct comm *c, const void *data, int *fd, size_t *offset,
+static int self_memory_file(struct comm *c, const void *data, struct comm_file *file,
                             struct error *err)
 {
-    (void)c, (void)data, (void)fd, (void)offset;
+    (void)c, (void)data, (void)file;
     return error_set(err, RAYTRAIN_ENOTSUP,
                      "a single process has no memory to share with others");
 }

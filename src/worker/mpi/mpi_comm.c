@@ -498,10 +498,10 @@ static int mpi_alloc(struct comm *c, enum comm_place place, size_t n_bytes, void
     return mpi_memory_add(&mpi_comm_of(c)->memory, c, place, n_bytes, data, err);
 }
 
-static int mpi_file(struct comm *c, const void *data, int *fd, size_t *offset,
+static int mpi_file(struct comm *c, const void *data, struct comm_file *file,
                     struct error *err)
 {
-    return mpi_memory_file(mpi_comm_of(c)->memory, data, fd, offset, err);
+    return mpi_memory_file(mpi_comm_of(c)->memory, data, file, err);
 }
 
 /* ---- Communicators ---- */

@@ -43,15 +43,18 @@ struct shared_reducer *mpi_memory_shared(const struct mpi_memory *list, const vo
     return a ? a->shared : NULL;
 }
 
-int mpi_memory_file(const struct mpi_memory *list, const void *data, int *fd,
-                    size_t *offset, struct error *err)
+int mpi_memory_file(const struct mpi_memory *list, const void *data,
+                    struct comm_file *file, struct error *err)
 {
     const struct mpi_memory *a = memory_find(list, data, 1);
 
     if (!a)
         return error_set(err, RAYTRAIN_EINVAL, "this is not memory of alloc");
-    *offset = (size_t)((const char *)data - a->data);
-    *fd = a->shared ? shared_reducer_file(a->shared, data, offset) : a->fd;
+    if (a->shared)
+        shared_reducer_file(a->shared, data, file);
+    else
+        *file = (struct comm_file){.fd = a->fd,
+                                   .offset = (size_t)((const char *)data - a->data)};
     return 0;
 }
 

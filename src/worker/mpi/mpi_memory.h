@@ -20,8 +20,8 @@ int mpi_memory_add(struct mpi_memory **list, struct comm *c, enum comm_place pla
 struct shared_reducer *mpi_memory_shared(const struct mpi_memory *list, const void *buf,
                                          size_t n_bytes);
 /* The file that has the byte at `data`, and where; the descriptor remains the list's. */
-int mpi_memory_file(const struct mpi_memory *list, const void *data, int *fd,
-                    size_t *offset, struct error *err);
+int mpi_memory_file(const struct mpi_memory *list, const void *data,
+                    struct comm_file *file, struct error *err);
 void mpi_memory_free(struct mpi_memory *list);
 
 #endif

@@ -256,11 +256,12 @@ void *shared_reducer_data(const struct shared_reducer *r)
     return shared_block_of(&r->block, r->block.rank) + HEAD_BYTES;
 }
 
-int shared_reducer_file(const struct shared_reducer *r, const void *data,
-                        size_t *offset)
+void shared_reducer_file(const struct shared_reducer *r, const void *data,
+                         struct comm_file *file)
 {
-    *offset = (size_t)((const char *)data - r->block.base);
-    return r->block.fd;
+    *file = (struct comm_file){.fd = r->block.fd,
+                               .offset = (size_t)((const char *)data - r->block.base),
+                               .stride = r->block.stride};
 }
 
 /* ---- One reduction ---- */

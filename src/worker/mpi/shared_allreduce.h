@@ -26,10 +26,9 @@ void shared_reducer_destroy(struct shared_reducer *r);
 
 /* This rank's memory: zeros at first, aligned to 64 bytes. */
 void *shared_reducer_data(const struct shared_reducer *r);
-/* The descriptor of the file that has the memory of all ranks, and where `data` is in
- * it. */
-int shared_reducer_file(const struct shared_reducer *r, const void *data,
-                        size_t *offset);
+/* The file that has the memory of all ranks, and where `data` is in it. */
+void shared_reducer_file(const struct shared_reducer *r, const void *data,
+                         struct comm_file *file);
 
 /*
  * Start to combine n elements from `data` on, which lie in that memory: the same place
