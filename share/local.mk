@@ -302,6 +302,7 @@ dist_pythontorch_DATA = \
 	share/python/raytrain/torch/_place.py \
 	share/python/raytrain/torch/_predictor.py \
 	share/python/raytrain/torch/_process_group.py \
+	share/python/raytrain/torch/_average.py \
 	share/python/raytrain/torch/_reducer.py \
 	share/python/raytrain/torch/_resume.py \
 	share/python/raytrain/torch/_state.py \

@@ -35,6 +35,7 @@ rooms () {
 	launcher train watch callback show launch event replica protocol run config
 	worker wireup pmix
 	worker mpi comm
+	worker average mpi comm
 	worker backend mpi wireup comm config
 	worker frame
 	worker text frame comm
@@ -47,7 +48,7 @@ rooms () {
 	worker rank/worker.c session loop backend wireup config
 	worker device comm
 	worker saving device rank wireup replica run checkpoint comm config
-	worker command loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
+	worker command average loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
 	worker session saving device rank serve predict data preprocess frame backend mpi wireup protocol run checkpoint hdf5 comm config
 	worker probe gbdt session mpi wireup run hdf5 comm protocol site config
 	worker gbdt loop session rank data preprocess frame wireup comm config

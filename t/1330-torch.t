@@ -21,9 +21,29 @@ test_expect_success 'two workers get the gradients that gloo computes, in all wa
 	$run --name cases -n 2 -- "$PYTHON" "$cases" 2>err &&
 	test 28 -eq "$(said cases 0 | grep -c "^ok ")"
 '
-test_expect_success 'three workers get the same bits on all ranks' '
-	$run --name three -n 3 -- "$PYTHON" "$cases" plain two_types sparse join 2>err &&
-	test 12 -eq "$(said three 0 | grep -c "^ok ")"
+test_expect_success 'four workers, which divide the work, get the same bits on all ranks' '
+	$run --name four -n 4 -- "$PYTHON" "$cases" plain two_types sparse join 2>err &&
+	test 16 -eq "$(said four 0 | grep -c "^ok ")"
+'
+test_expect_success 'workers of a node average in place; by their companions if one of them cannot' '
+	cat >way.py <<-\PY &&
+	import sys, torch, raytrain.torch
+	from raytrain._session import session
+	from raytrain.torch import _reducer
+	def cannot(*args):
+	    raise OSError("another libc")
+	rank = raytrain.get_context().get_world_rank()
+	if sys.argv[1] == "_ByCompanion" and rank == 1:
+	    _reducer.Average = cannot
+	way = _reducer._way_open(session(), 64)
+	assert type(way).__name__ == sys.argv[1], way
+	take = way.add(torch.arange(10.0) * rank)
+	way.finish()
+	assert torch.equal(take(), torch.arange(10.0) / 2), take()
+	PY
+	for way in _InPlace _ByCompanion; do
+		$run --name $way -n 2 -- "$PYTHON" way.py $way 2>err || return 1
+	done
 '
 test_expect_success 'gradients are views of the buckets, unless the script says otherwise' '
 	cat >view.py <<-\PY &&
@@ -59,6 +79,11 @@ cat >differ.py <<-\EOF
 	    s = session()
 	    mine = s.call("gradients_open", {"bytes": 64})[0]["id"]
 	    s.call("gradients_wait", {"id": mine, "ranges": [[0, 4 + rank, "float32"]]})
+	if sys.argv[1] == "buckets":
+	    from raytrain.torch._reducer import Reducer
+	    way = Reducer(torch.nn.Linear(4, 4))._way
+	    way.add(torch.zeros(4 + rank))
+	    way.finish()
 	if sys.argv[1] == "range":
 	    from raytrain._session import session
 	    s = session()
@@ -71,8 +96,10 @@ test_expect_success 'ranks with models of other sizes get an error that says so'
 	grep "rank 0 opened memory for [0-9]* bytes of gradients, but rank 1 opened memory" err
 '
 test_expect_success 'ranks that average other gradients get an error, no wrong numbers' '
-	expect_status 1 $run --name layout -n 2 -- "$PYTHON" differ.py layout 2>err &&
-	grep "they average gradients of other sizes" err
+	for how in layout buckets; do
+		expect_status 1 $run --name $how -n 2 -- "$PYTHON" differ.py $how 2>err &&
+		grep "they average gradients of other sizes" err || return 1
+	done
 '
 test_expect_success 'gradients outside the memory are refused' '
 	expect_status 3 $run --name range -n 2 -- "$PYTHON" differ.py range 2>err &&

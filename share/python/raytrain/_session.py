@@ -244,7 +244,8 @@ class Session:
             "code": getattr(value, "code", "EFAILED")
                     if isinstance(value, errors.RaytrainError) else "EFAILED"})
 
-    def _check_process(self) -> None:
+    def check_process(self) -> None:
+        """Refuse a process that is not the one with the session."""
         if os.getpid() != self.pid:
             raise errors.RaytrainError(
                 f"the session belongs to process {self.pid}: a process that it has "
@@ -261,7 +262,7 @@ class Session:
              fds: Sequence[int] = (), asks: Asks | None = None) -> Reply:
         """Make a request: (reply, data, descriptors), or a RaytrainError; as
         Connection.call()."""
-        self._check_process()
+        self.check_process()
         try:
             return self._connection.call({"op": op, **args}, data, fds, asks)
         except _wire.Disconnected:
@@ -269,7 +270,7 @@ class Session:
 
     def post(self, data: bytes, message: dict[str, Any]) -> None:
         """Send a request that has no reply."""
-        self._check_process()
+        self.check_process()
         try:
             self._connection.post(message, data)
         except _wire.Disconnected:

@@ -43,6 +43,20 @@ static const struct request_row *row_find(const char *op, int *family)
     return NULL;
 }
 
+/* Microseconds until the next call of an advance(); -1: none asks for one. */
+static long families_advance(struct companion *c)
+{
+    long next = -1;
+
+    for (int f = 0; f < FAMILIES; f++) {
+        long at = families[f] && families[f]->advance ? families[f]->advance(c) : -1;
+
+        if (at >= 0 && (next < 0 || at < next))
+            next = at;
+    }
+    return next;
+}
+
 static int request_handle(struct companion *c, const struct request *q,
                           struct reply *reply, struct error *err)
 {
@@ -94,6 +108,7 @@ static void request_serve(struct companion *c, struct wire_frame *frame)
     int rc;
 
     c->serving = true;
+    (void)families_advance(c); /* what the client did alone comes first */
     rc = request_handle(c, &q, &reply, &err);
     c->serving = false;
     c->refused[0] = '\0';
@@ -271,20 +286,6 @@ int companion_ask(struct companion *c, json_t *question, const int fds[], int n_
 /* ---- The loop ---- */
 
 enum waited_for { CHILD, STOP, LISTENER, CLIENT, DESCRIPTORS };
-
-/* Microseconds until the next call of an advance(); -1: none asks for one. */
-static long families_advance(struct companion *c)
-{
-    long next = -1;
-
-    for (int f = 0; f < FAMILIES; f++) {
-        long at = families[f] && families[f]->advance ? families[f]->advance(c) : -1;
-
-        if (at >= 0 && (next < 0 || at < next))
-            next = at;
-    }
-    return next;
-}
 
 /* A command that has never connected cannot learn of it in any other way. */
 static void stop_pass_on(struct companion *c)

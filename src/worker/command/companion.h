@@ -66,7 +66,7 @@ struct request_family {
     void (*close)(struct companion *c);
     /*
      * Something is under way that needs the thread from time to time. Called before
-     * each sleep: advance it, and return in how many microseconds to call again; -1:
+     * each sleep and each request: advance it, and return in how many microseconds to call again; -1:
      * not before the next request. NULL: never.
      */
     long (*advance)(struct companion *c);

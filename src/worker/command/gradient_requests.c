@@ -10,9 +10,13 @@
  *
  * gradients_ready has no reply, so that it costs the client a single system call: what
  * is wrong with it becomes the reply to gradients_wait.
+ *
+ * If the memory is that of all ranks of a node, the clients may average there themselves
+ * (average/average.h): then they ask for nothing in a step, but while they wait for long.
  */
 #include "command/companion.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdint.h>
@@ -22,13 +26,18 @@
 #include <time.h>
 #include <xxhash.h>
 
+#include "average/average_head.h"
 #include "util/clock.h"
+#include "util/installed.h"
 
 #define RANGES_MAX 65536 /* in a step; a client that has more never waits */
 
 /* Before the client's memory: two numbers by which the ranks see at the end of a step
  * whether they have averaged the same ranges. */
 #define CONTROL_BYTES 64
+/* Behind it, of this size, what clients that average themselves say to each other. */
+#define HEAD_BYTES AVERAGE_HEAD_BYTES
+#define MEMORY_AT  (CONTROL_BYTES + HEAD_BYTES)
 
 struct range {
     size_t at, n; /* from byte `at` on, n elements */
@@ -49,6 +58,7 @@ struct averaging {
     struct range *ranges; /* of this step */
     size_t n, done, room;
     uint64_t hash; /* of what the ranges are */
+    uint64_t steps; /* of those that the client averages itself: counted as calls */
     bool failed;
     struct error error; /* why */
 };
@@ -109,8 +119,8 @@ static int averaging_create(raytrain_context *ctx, int64_t n_bytes,
         return -1;
     }
     a->n_bytes = (size_t)n_bytes;
-    if (a->comm->ops->alloc(a->comm, COMM_HOST, CONTROL_BYTES + a->n_bytes, &data,
-                            err) < 0) {
+    if (a->comm->ops->alloc(a->comm, COMM_HOST, MEMORY_AT + a->n_bytes, &data, err) <
+        0) {
         averaging_free(a);
         return -1;
     }
@@ -128,21 +138,40 @@ static int averagings_make(struct companion *c, struct error *err)
                : error_set(err, RAYTRAIN_ENOMEM, "no memory for gradients");
 }
 
+/* What a client that averages itself needs: see struct average_place. */
+static json_t *open_average(const struct averaging *a, const struct comm_file *file)
+{
+    size_t head = file->offset + CONTROL_BYTES;
+    char library[PATH_MAX];
+    struct error err;
+
+    if (installed_program("raytrain-average.so", library, sizeof library, &err) < 0)
+        library[0] = '\0'; /* gradients_agree says so to the others */
+    return json_pack("{s:s, s:I, s:I, s:i, s:i}", "library", library, "first",
+                     (json_int_t)(head - file->stride * (size_t)a->comm->rank),
+                     "stride", (json_int_t)file->stride, "rank", a->comm->rank, "size",
+                     a->comm->size);
+}
+
 static int open_reply(struct averaging *a, struct reply *reply, struct error *err)
 {
-    size_t offset;
+    struct comm_file file;
 
-    if (a->comm->ops->memory_file(a->comm, a->data, &reply->fds[0], &offset, err) < 0 ||
+    if (a->comm->ops->memory_file(a->comm, a->data, &file, err) < 0 ||
         reply_set(reply, "id", json_integer(a->id), err) < 0 ||
-        reply_set(reply, "offset", json_integer((json_int_t)(offset + CONTROL_BYTES)),
-                  err) < 0)
+        reply_set(reply, "offset", json_integer((json_int_t)(file.offset + MEMORY_AT)),
+                  err) < 0 ||
+        (file.stride > 0 &&
+         reply_set(reply, "average", open_average(a, &file), err) < 0))
         return -1;
+    reply->fds[0] = file.fd;
     reply->n_fds = 1;
     return 0;
 }
 
 /* COLLECTIVE. {"bytes"} -> {"id", "offset"}, and the descriptor of a file in which this
- * client's memory begins at `offset`. */
+ * client's memory begins at `offset`. If it is that of all ranks, also "average": then
+ * comes gradients_agree. */
 static int gradients_open(struct companion *c, const struct request *q,
                           struct reply *reply, struct error *err)
 {
@@ -175,6 +204,28 @@ static int averaging_find(struct companion *c, const struct request *q,
             return 0;
     return error_set(err, RAYTRAIN_EINVAL, "gradients %lld were never opened",
                      (long long)id);
+}
+
+static void agree_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    (void)arg;
+    snprintf(text, CALL_TEXT_MAX, "opened memory for gradients");
+}
+
+/* COLLECTIVE. {"id", "able"} -> {"all"}: can all clients average themselves? */
+static int gradients_agree(struct companion *c, const struct request *q,
+                           struct reply *reply, struct error *err)
+{
+    const struct session_call call = {CALL_GRADIENTS, agree_say, NULL};
+    int64_t able = json_is_true(json_object_get(q->args, "able"));
+    struct comm *comm = c->ctx->comm;
+    struct averaging *a;
+
+    if (averaging_find(c, q, &a, err) < 0 ||
+        session_match_arguments(c->ctx, &call, 1, err) < 0 ||
+        comm->ops->allreduce(comm, &able, 1, COMM_INT64, COMM_MIN, err) < 0)
+        return -1;
+    return reply_set(reply, "all", json_boolean(able == 1), err);
 }
 
 /* Not collective: this client no longer uses this memory. {"id"} */
@@ -215,7 +266,7 @@ static int range_check(const struct averaging *a, int64_t at, int64_t n,
         return error_set(err, RAYTRAIN_EINVAL,
                          "%lld gradients at byte %lld are not in memory for %zu bytes",
                          (long long)n, (long long)at, a->n_bytes);
-    out->at = CONTROL_BYTES + (size_t)at;
+    out->at = MEMORY_AT + (size_t)at;
     out->n = (size_t)n;
     return 0;
 }
@@ -318,6 +369,19 @@ static int gradients_ready(struct companion *c, const struct request *q,
 #define NAP_US     50   /* the first one; each is longer than the one before, ... */
 #define NAP_US_MAX 1000 /* ... up to this */
 
+/* The steps that a client has averaged itself are calls, as they are if the companion
+ * does it. One for which it waits has been counted already. */
+static void own_steps_count(struct companion *c, struct averaging *a)
+{
+    struct average_head *head = (void *)(a->data + CONTROL_BYTES);
+    uint64_t steps = atomic_load(&head->steps);
+
+    if (steps <= a->steps)
+        return;
+    c->ctx->waiting.calls += (int64_t)(steps - a->steps);
+    a->steps = steps;
+}
+
 static long gradients_advance(struct companion *c)
 {
     struct averagings *all = averagings_of(c);
@@ -326,6 +390,7 @@ static long gradients_advance(struct companion *c)
     for (struct averaging *a = all ? all->list : NULL; a; a = a->next) {
         struct error err;
 
+        own_steps_count(c, a);
         if (!in_progress(a))
             continue;
         (void)ranges_poll(a, &err); /* the next wait returns the error */
@@ -429,6 +494,25 @@ static int gradients_wait(struct companion *c, const struct request *q,
     return 0;
 }
 
+/* {"id", "seconds"}: so long this client has waited for its own averages of a step, from 0
+ * on. Is there a reason why they never come? */
+static int gradients_waiting(struct companion *c, const struct request *q,
+                             struct reply *reply, struct error *err)
+{
+    double seconds = json_number_value(json_object_get(q->args, "seconds"));
+    struct averaging *a;
+
+    (void)reply;
+    if (averaging_find(c, q, &a, err) < 0)
+        return -1;
+    if (seconds <= 0) {
+        collective_wait_begin(&c->ctx->waiting, "gradient averaging");
+        a->steps++;
+    }
+    collective_wait_hook(&c->ctx->waiting, seconds);
+    return collective_wait_check(&c->ctx->waiting, seconds, err);
+}
+
 /* ---- The family ---- */
 
 static void gradients_clear(struct companion *c)
@@ -447,9 +531,11 @@ static void gradients_clear(struct companion *c)
 
 static const struct request_row rows[] = {
     {"gradients_open", gradients_open},
+    {"gradients_agree", gradients_agree},
     {"gradients_close", gradients_close},
     {"gradients_ready", gradients_ready},
     {"gradients_wait", gradients_wait},
+    {"gradients_waiting", gradients_waiting},
     {NULL, NULL},
 };
 

@@ -1,10 +1,10 @@
-"""Gradients of DistributedDataParallel, averaged by the workers' companions.
+"""Gradients of DistributedDataParallel, averaged by the workers.
 
-DDP calls a communication hook for each bucket of gradients, in the order of the
-buckets. The hook copies the bucket into memory that the companion of this worker has
-mapped, too, and the companions reduce it in place: on one node without messages. At the
-last bucket the hook waits for all of them, and completes the futures; so no thread is
-needed. DDP then copies the means into the gradients.
+DDP calls a communication hook for each bucket of gradients, in the order of the buckets. On
+one node the workers average the buckets themselves, in memory that all of them have mapped
+(_InPlace). Else the hook copies a bucket into memory that the companion of this worker has
+mapped, too, and the companions reduce it (_ByCompanion). At the last bucket the hook waits
+for all of them, and completes the futures; so no thread is needed.
 
 The mean has the same bits on every rank. Gradients that are not dense floating-point
 numbers go through the process group, as they do without the hook.
@@ -15,12 +15,13 @@ from __future__ import annotations
 import mmap
 import os
 import weakref
-from typing import Any, cast
+from typing import Any, Callable, cast
 
 import torch
 import torch.distributed as dist
 
 from .._session import Session, session
+from ._average import Average
 from ._place import place
 
 _LINE = 64  # bytes: each bucket starts at a multiple
@@ -49,19 +50,8 @@ class Reducer:
     def __init__(self, model: torch.nn.Module, process_group: Any = None) -> None:
         self._group = process_group if process_group is not None else dist.group.WORLD
         self._size = dist.get_world_size(self._group)
-        self._session = cast(Session, session())
-        while _unused:
-            self._session.call("gradients_close", {"id": _unused.pop()})
-        self._room = _room(model)
-        reply, _, fds = self._session.call("gradients_open", {"bytes": self._room})
-        self._memory = _map(fds[0], reply["offset"], self._room)
-        self._id = reply["id"]
-        weakref.finalize(self, _unused.append, self._id)
-        self._slots: dict[tuple[Any, ...], _Slot] = {}
-        self._ahead = _has_core_to_spare()
-        self._at = 0
-        self._copied: list[tuple[Any, ...]] = []  # (slot, bucket, future) of this step
-        self._unsent: list[tuple[Any, ...]] = []  # ranges that the companion does not know of
+        self._way = _way_open(cast(Session, session()), _room(model))
+        self._futures: list[tuple[Any, ...]] = []  # (future, what it gets) of this step
 
     def hook(self, bucket):  # type: ignore[no-untyped-def]  # torch looks at hints
         """Average a bucket: for register_comm_hook()."""
@@ -72,23 +62,129 @@ class Reducer:
             result = self._all_reduce(buffer)
         else:
             result = torch.futures.Future()
-            slot = self._slot(buffer)
-            slot.memory.copy_(buffer)
-            self._copied.append((slot, buffer, result))
-            self._unsent.append(slot.range)
+            self._futures.append((result, self._way.add(buffer)))
         if bucket.is_last():
             self._finish()
-        elif self._ahead and self._unsent:
-            self._session.post(b"", self._request("gradients_ready"))
+        else:
+            self._way.go_on()
         return result
 
     def _begin(self) -> None:
         """A step begins. A backward pass that raised has left the one before
         unfinished."""
-        if self._copied:
-            self._copied.clear()
-            self._wait()
+        if self._futures:
+            self._futures.clear()
+            self._way.finish()
+
+    def _finish(self) -> None:
+        """All buckets are known: wait for their means, and hand these to DDP."""
+        if not self._futures:
+            return
+        self._way.finish()
+        futures, self._futures = self._futures, []
+        for future, take in futures:
+            future.set_result(take())
+
+    def _all_reduce(self, buffer: torch.Tensor) -> Any:
+        """What DDP does without a hook."""
+        buffer.div_(self._size)
+        work = dist.all_reduce(buffer, group=self._group, async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])
+
+
+def _way_open(session: Session, room: int) -> _InPlace | _ByCompanion:
+    """COLLECTIVE: memory for so many bytes of gradients, and how they are averaged."""
+    while _unused:
+        session.call("gradients_close", {"id": _unused.pop()})
+    reply, _, fds = session.call("gradients_open", {"bytes": room})
+    memory, fd = reply["id"], fds[0]
+    way: _InPlace | _ByCompanion
+    try:
+        average = _average_open(session, reply, fd, room)
+        way = _InPlace(session, average) if average else _ByCompanion(
+            session, memory, _map(fd, reply["offset"], room))
+    finally:
+        os.close(fd)
+    weakref.finalize(way, _unused.append, memory)
+    return way
+
+
+def _average_open(session: Session, reply: dict[str, Any], fd: int,
+                  room: int) -> Average | None:
+    """For averages in place, if that is possible on every rank."""
+    place_there = reply.get("average")
+    if place_there is None:
+        return None
+    try:
+        average = Average(session, reply["id"], fd, room, place_there, _cores_are_enough(0))
+    except OSError:  # another libc than that of raytrain, say
+        average = None
+    able, _, _ = session.call("gradients_agree", {"id": reply["id"],
+                                                  "able": average is not None})
+    return average if able["all"] else None
+
+
+class _InPlace:
+    """The ranks of a node average the buckets of DDP themselves."""
+
+    def __init__(self, session: Session, average: Average) -> None:
+        self._session = session
+        self._average = average
         self._at = 0
+
+    def add(self, buffer: torch.Tensor) -> Callable[[], torch.Tensor]:
+        """Add a bucket; what is returned gives its mean after finish()."""
+        if self._at == 0:
+            self._session.check_process()
+        kind, _, width = _KINDS[buffer.dtype]
+        numbers = buffer if kind == buffer.dtype else buffer.to(kind)
+        self._average.add(numbers.data_ptr(), self._at, numbers.numel(), width == 8)
+        self._at = _rounded(self._at + numbers.numel() * width)
+        # DDP copies nothing if the result is the bucket itself.
+        return lambda: buffer if numbers is buffer else buffer.copy_(numbers)
+
+    def go_on(self) -> None:
+        """There is more to come in this step."""
+
+    def finish(self) -> None:
+        """COLLECTIVE: wait for all that was added in this step."""
+        self._at = 0
+        self._average.finish()
+
+
+class _ByCompanion:
+    """The companions reduce what is in their memory; DDP then copies the means into the
+    gradients."""
+
+    def __init__(self, session: Session, memory_id: int, memory: _Mapping) -> None:
+        self._session = session
+        self._id = memory_id
+        self._memory = memory
+        self._slots: dict[tuple[Any, ...], _Slot] = {}
+        # If all cores of a node compute, the companion would only interrupt them; but
+        # what other nodes send takes time, which is not to be lost.
+        self._ahead = place().nodes > 1 or _cores_are_enough(1)
+        self._at = 0
+        self._unsent: list[tuple[Any, ...]] = []  # ranges that the companion does not know of
+
+    def add(self, buffer: torch.Tensor) -> Callable[[], torch.Tensor]:
+        """Add a bucket; what is returned gives its mean after finish()."""
+        slot = self._slot(buffer)
+        slot.memory.copy_(buffer)
+        self._unsent.append(slot.range)
+        return lambda: (slot.memory if slot.memory.dtype == buffer.dtype
+                        else buffer.copy_(slot.memory))
+
+    def go_on(self) -> None:
+        """There is more to come in this step: is it of use to reduce the first buckets
+        while the last are computed?"""
+        if self._ahead and self._unsent:
+            self._session.post(b"", self._request("gradients_ready"))
+
+    def finish(self) -> None:
+        """COLLECTIVE: wait for all that was added in this step."""
+        self._at = 0
+        self._session.call("gradients_wait", self._request("gradients_wait"))
 
     def _slot(self, buffer: torch.Tensor) -> _Slot:
         key = (self._at, buffer.dtype, buffer.numel())
@@ -101,27 +197,6 @@ class Reducer:
     def _request(self, op: str) -> dict[str, Any]:
         ranges, self._unsent = self._unsent, []
         return {"op": op, "id": self._id, "ranges": ranges}
-
-    def _wait(self) -> None:
-        self._session.call("gradients_wait", self._request("gradients_wait"))
-
-    def _finish(self) -> None:
-        """All buckets are copied: wait for their means, and hand these to DDP."""
-        if not self._copied:
-            return
-        self._wait()
-        copied, self._copied = self._copied, []
-        for slot, buffer, future in copied:
-            mean = slot.memory
-            if mean.dtype != buffer.dtype:
-                mean = buffer.copy_(mean)
-            future.set_result(mean)
-
-    def _all_reduce(self, buffer: torch.Tensor) -> Any:
-        """What DDP does without a hook."""
-        buffer.div_(self._size)
-        work = dist.all_reduce(buffer, group=self._group, async_op=True)
-        return work.get_future().then(lambda done: done.value()[0])
 
 
 class _Slot:
@@ -145,7 +220,6 @@ def _map(fd: int, offset: int, n: int) -> _Mapping:
     first = offset // _PAGE * _PAGE
     memory = _Mapping(fd, offset - first + n, offset=first)
     memory.start = offset - first
-    os.close(fd)
     return memory
 
 
@@ -154,15 +228,11 @@ def _is_reducible(buffer: torch.Tensor) -> bool:
             and buffer.device.type == "cpu")
 
 
-def _has_core_to_spare() -> bool:
-    """Is it of use to reduce the first buckets while the last are computed? If all
-    cores of a node compute, the companion would only interrupt them; but what other
-    nodes send takes time, which is not to be lost."""
-    if place().nodes > 1:
-        return True
+def _cores_are_enough(more: int) -> bool:
+    """Has this node a core for each thread of the workers, and some more?"""
     cores = len(os.sched_getaffinity(0))
     workers = place().local_world_size if cores == os.cpu_count() else 1
-    return cores > workers * torch.get_num_threads()
+    return cores >= workers * torch.get_num_threads() + more
 
 
 def _rounded(n: int) -> int:
