@@ -56,7 +56,16 @@ test_expect_success 'outside workers a dataset has all rows, and NumPy arrays of
 	assert sum(1 for e in data.iter_epochs(3) for b in e.iter_batches()) == 3
 	assert data.select_columns(["id"]).columns() == ["id"]
 	assert "id" not in data.drop_columns("id").columns()
-	assert data.drop_columns("id").select_columns(["id"]).columns() == ["id"]
+	some = data.select_columns(["id", "x"]).drop_columns("x")
+	assert some.columns() == ["id"]
+	for call, names in ((some.drop_columns, "x"), (some.select_columns, "x"), (some.drop_columns, "z"),
+	                    (data.drop_columns("id").select_columns, ["id"])):
+	    try:
+	        call(names)
+	    except KeyError as error:
+	        assert "there is no column" in str(error), error
+	    else:
+	        raise AssertionError(names)
 	some = read_hdf5("rows.h5", shuffle=True, shuffle_window=8, limit=5, columns=["x"],
 	                 filter={"column": "id", "min": 3})
 	assert some.count() == 5 and some.columns() == ["x"]

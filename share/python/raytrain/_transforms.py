@@ -149,18 +149,23 @@ class Transforms:
     def select_columns(self, cols: str | list[str], **resources: Any) -> Any:
         """Those columns only."""
         names = _names("select_columns", cols)
-        if self._is_of_files():
-            return self._with(columns=names, exclude=None)
-        return self._changed_by(_row_ops.Columns(kept=names))
+        if not self._is_of_files():
+            return self._changed_by(_row_ops.Columns(kept=names))
+        self._check_columns("select_columns", names)
+        return self._with(columns=names, exclude=None)
 
     def drop_columns(self, cols: str | list[str], **resources: Any) -> Any:
         """All columns but those."""
         names = _names("drop_columns", cols)
         if not self._is_of_files():
             return self._changed_by(_row_ops.Columns(dropped=names))
+        self._check_columns("drop_columns", names)
         kept = self._settings["columns"]
         if kept is not None:
-            return self._with(columns=[name for name in kept if name not in names])
+            left = [name for name in kept if name not in names]
+            if not left:
+                raise ValueError(f"drop_columns: no column is left of {kept}")
+            return self._with(columns=left)
         return self._with(exclude=[*(self._settings.get("exclude") or []), *names])
 
     def rename_columns(self, names: dict[str, str] | list[str], **resources: Any) -> Any:
@@ -285,6 +290,16 @@ class Transforms:
         return self._with(rows=steps)
 
     # ---- Helpers ----
+
+    def _check_columns(self, who: str, names: list[str]) -> None:
+        """KeyError for columns that an earlier call has left out; of others the file
+        decides."""
+        kept, gone = self._settings["columns"], self._settings.get("exclude") or ()
+        for name in names:
+            if name in gone or (kept is not None and name not in kept):
+                there = f"the columns are {kept}" if kept is not None else \
+                    f"{list(gone)} were left out"
+                raise KeyError(f"{who}: there is no column {name!r}; {there}")
 
     def _is_of_files(self) -> bool:
         """Does nothing stand between the reader of files and the rows?"""
