@@ -252,6 +252,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_tree.py \
 	share/python/raytrain/_tree_reports.py \
 	share/python/raytrain/_tree_workers.py share/python/raytrain/_upload.py \
+	share/python/raytrain/_whole.py \
 	share/python/raytrain/_wire.py \
 	share/python/raytrain/_warnings.py \
 	share/python/raytrain/_worker.py \

@@ -182,6 +182,57 @@ test_expect_success 'rows come from items, numbers, JSON and datasets of torch; 
 	EOT
 	"$PYTHON" sources.py 2>err && test_must_be_empty err
 '
+test_expect_success 'rows are materialized, sorted, joined end to end, grouped and counted' '
+	cat >whole.py <<-\EOT &&
+	from common import *
+	d = read_numpy("rows.npz")
+	rows = d.map_batches(lambda b: {"id": b["id"], "k": b["k"], "x": b["x"]}).materialize()
+	assert isinstance(rows, Dataset) and rows.count() == 1000 and list(rows) == ["id", "k", "x"]
+	assert rows["x"].shape == (1000, 2) and len(rows) == 3 and rows.materialize() is rows
+	assert rows.filter(expr="id < 3").take_all()[2]["id"] == 2 and ids(rows.limit(2).take_all()) == [0, 1]
+	frame = rows.drop_columns("x").materialize().to_pandas()
+	assert list(frame.columns) == ["id", "k"] and frame["id"].tolist() == list(range(1000))
+	refused(ValueError, "more than 3 rows", rows.to_pandas, 3)
+	assert d.unique("k") == list(range(7))
+	assert ids(d.sort("id", descending=True).take(3)) == [999, 998, 997]
+	both = d.select_columns(["id", "k"]).sort(["k", "id"], [False, True])
+	assert ids(both.take(2)) == [994, 987] and both.take_all()[-1] == {"id": 6, "k": 6}
+	words = from_items([{"w": w, "v": v} for w, v in (("b", 1.0), (None, 2.0), ("a", None), ("b", 4.0))])
+	assert [r["w"] for r in words.sort("w").take_all()] == ["a", "b", "b", None]
+	assert [r["w"] for r in words.sort("w", True).take_all()] == ["b", "b", "a", None]
+	assert ids(d.limit(3).union(d.limit(2), d.filter(expr="id == 9")).take_all()) == [0, 1, 2, 0, 1, 9]
+	assert d.sum("id") == 499500 and d.max(["id", "k"]) == {"max(id)": 999, "max(k)": 6}
+	x = np.random.default_rng(1).normal(1e6, 1, 9000)
+	drawn = from_numpy({"x": x})
+	assert abs(drawn.std("x") - x.std(ddof=1)) < 1e-9 and abs(drawn.mean("x") - x.mean()) < 1e-6
+	assert words.sum("v") == 7 and words.min("v") == 1
+	groups = d.groupby("k").count().take_all()
+	assert groups[0] == {"k": 0, "count()": 143} and len(groups) == 7
+	means = d.drop_columns("x").groupby("k").mean().take_all()
+	assert means[1] == {"k": 1, "mean(id)": 498.0}, means[1]
+	assert words.groupby("w").sum("v").take_all() == [
+	    {"w": "a", "sum(v)": None}, {"w": "b", "sum(v)": 5.0}, {"w": None, "sum(v)": 2.0}] or \
+	    np.isnan(words.groupby("w").sum("v").take_all()[0]["sum(v)"])
+	firsts = d.groupby("k").map_groups(lambda b: {"id": b["id"][:1], "n": [len(b["id"])]})
+	assert firsts.take_all()[6] == {"id": 6, "n": 142}
+	assert from_items([{"a": a, "b": b} for a in "yx" for b in "uv" for _ in "12"]).groupby(
+	    ["a", "b"]).count().take_all()[0] == {"a": "x", "b": "u", "count()": 2}
+	def train():
+	    rows = raytrain.get_dataset_shard("train").materialize()
+	    raytrain.report({"rows": rows.count(), "least": int(rows["id"].min())})
+	result = trainer(train, {"train": rows.sort("id", True).limit(20)}).fit()
+	assert result.metrics["rows"] == 10 and result.metrics["by_rank"]["least"]["min"] == 980, result.metrics
+	refused(KeyError, "no column", d.sort, "z")
+	refused(KeyError, "no column", d.unique, "z")
+	refused(ValueError, "vectors", d.sort, "x")
+	refused(ValueError, "different columns", d.union, words)
+	refused(KeyError, "no column", d.groupby("k").sum, "z")
+	refused(ValueError, "single numbers", d.sum, "x")
+	refused(AttributeError, "from_pandas", lambda: d.join)
+	refused(AttributeError, "has no attribute", lambda: d.nothing)
+	EOT
+	"$PYTHON" whole.py 2>err && test_must_be_empty err
+'
 test_expect_success 'Parquet files are read by their row groups, with what pyarrow documents' '
 	mkdir -p standin/pyarrow && cat >standin/pyarrow/__init__.py <<-\EOT &&
 	"""The part of pyarrow 15 that is used, after its documentation (API Reference, Table, Array,
@@ -327,10 +378,11 @@ test_expect_success 'a run that goes on with other workers gets the same rows in
 	def train():
 	    context = raytrain.get_context()
 	    workers, rank = context.get_world_size(), context.get_world_rank()
+	    start = raytrain.get_checkpoint().to_dict()["k"] + 1 if raytrain.get_checkpoint() else 0
 	    raytrain._made_rows.BLOCK_ROWS = 16  # several blocks for each worker
 	    shard = raytrain.get_dataset_shard("train")
 	    for step, batch in enumerate(shard.iter_batches(batch_size=12 // workers)):
-	        k = raytrain.get_checkpoint().to_dict()["k"] + 1 + step if raytrain.get_checkpoint() else step
+	        k = start + step
 	        np.save(f"step-{name}-{k}-{rank}-{workers}.npy", batch["id"])
 	        raytrain.report({"k": k}, checkpoint=Checkpoint.from_dict({"k": k}))
 	        if k == 5 and workers == 2:

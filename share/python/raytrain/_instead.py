@@ -20,6 +20,27 @@ INSTEAD: dict[str, dict[str, str]] = {
         "ValidationFn": _VALIDATION,
         "ValidationTaskConfig": _VALIDATION,
     },
+    "data": {
+        "aggregate": "use groupby(), sum(), min(), max(), mean() or std()",
+        "join": "join DataFrames, left.to_pandas().merge(right.to_pandas()), and from_pandas()",
+        "randomize_block_order": "random_shuffle() orders the rows",
+        "repartition": "rows are divided among the workers as they are read, whatever files "
+                       "they are in",
+        "split": "split_proportionately() and split_at_indices() divide the rows; the "
+                 "workers of a run get their shards by get_dataset_shard()",
+        "stats": "raytrain-inspect RUN shows the times of a run",
+        "streaming_split": "give the trainer datasets={NAME: ds}: " + _WORKER_DATA,
+        "streaming_train_test_split": "train_test_split() reads nothing before it has to",
+        "to_tf": "tf.data.Dataset.from_generator() takes the batches of iter_batches()",
+        "to_torch": "iter_torch_batches() has tensors",
+        "write_csv": "write them by ds.to_pandas().to_csv(path)",
+        "write_json": "write them by ds.to_pandas().to_json(path, lines=True, "
+                      "orient=\"records\")",
+        "write_numpy": "write them by numpy.save(path, ds.materialize()[COLUMN])",
+        "write_parquet": "write them by ds.to_pandas().to_parquet(path)",
+        "zip": "put the columns of one Dataset beside another's by add_column(), or "
+               "from_pandas(pandas.concat([...], axis=1))",
+    },
     "torch": {
         "TorchXLAConfig": "raytrain knows no XLA devices; JaxTrainer of raytrain.jax runs "
                           "JAX on CPUs and GPUs",

@@ -20,8 +20,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
 from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session, _slots,
-               _sources, _warnings)
+               _sources, _warnings, _whole)
 from ._batches import Batches
+from ._instead import INSTEAD
 from ._transforms import Schema, Transforms, frame_of, schema_of
 from .errors import NoSuchDataset
 
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 # range() is data.range() alone: `from raytrain.data import *` keeps Python's.
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm", "read_numpy",
            "read_parquet", "read_text", "from_items", "from_numpy", "from_pandas",
-           "from_torch", "Dataset", "DataIterator", "get_dataset_shard"]
+           "from_torch", "Dataset", "DataIterator", "MaterializedDataset",
+           "get_dataset_shard"]
 
 
 def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
@@ -320,12 +322,12 @@ class DataIterator:
         for _ in count() if max_epoch is None else builtins.range(max_epoch):
             yield self
 
-    def materialize(self) -> dict[str, Any]:
-        """All rows of one epoch of this shard, as {column: array}. Needs NumPy."""
+    def materialize(self) -> MaterializedDataset:
+        """All rows of one epoch of this shard, in memory: a Dataset that also answers as
+        {column: array}. Needs NumPy."""
         parts = list(self._batches(4096, False, unpadded=True))
-        if not parts:
-            return {name: _frame.empty(c) for name, c in self._open()["columns"].items()}
-        return _row_ops.joined(parts)
+        return MaterializedDataset.of(_row_ops.joined(parts) if parts else {
+            name: _frame.empty(c) for name, c in self._open()["columns"].items()})
 
     # ---- What it is ----
 
@@ -616,9 +618,7 @@ class Dataset(Transforms, DataIterator):
         batches, rows = [], 0
         for batch in self.iter_batches(batch_size=4096):
             rows += _row_ops.rows_of(batch)
-            if limit is not None and rows > limit:
-                raise ValueError(f"to_pandas: there are more than {limit} rows; "
-                                 f"ds.limit({limit}).to_pandas() gives the first ones")
+            _check_limit(rows, limit)
             batches.append(batch)
         return frame_of(batches)
 
@@ -705,6 +705,117 @@ class Dataset(Transforms, DataIterator):
             self._source = {"config": _config.render({"datasets": {"data": keys}})}
         return super()._open()
 
+    # ---- All rows at once, in this process ----
+
+    def unique(self, column: str) -> list[Any]:
+        """The distinct values of a column, in the order in which they come first.
+
+        Args:
+            column: Its name.
+
+        Returns:
+            The values.
+
+        Raises:
+            KeyError: There is no such column.
+        """
+        seen: dict[Any, None] = {}
+        for batch in self._only_columns("unique", [column]):
+            seen.update(dict.fromkeys(batch[column].tolist()))
+        return list(seen)
+
+    def sort(self, key: str | list[str], descending: bool | list[bool] = False) -> Dataset:
+        """The rows in the order of some columns; equal ones stay in their order. They are
+        read in this process, which holds all of them.
+
+        Args:
+            key: The column, or several; the first one counts most.
+            descending: The greatest first; for each column, or for all.
+
+        Returns:
+            The Dataset.
+
+        Raises:
+            KeyError: There is no such column.
+            ValueError: A column has no single numbers, words or texts.
+        """
+        return MaterializedDataset.of(_whole.ordered(
+            self.materialize()._arrays, [key] if isinstance(key, str) else list(key),
+            descending))
+
+    def union(self, *others: Dataset) -> Dataset:
+        """The rows of this Dataset, and after them those of others, with the same columns.
+        They are read in this process, which holds all of them.
+
+        Args:
+            others: Datasets.
+
+        Returns:
+            The Dataset.
+
+        Raises:
+            ValueError: Their columns differ.
+        """
+        return MaterializedDataset.of(_row_ops.joined(
+            [ds.materialize()._arrays for ds in (self, *others)]))
+
+    def groupby(self, key: str | list[str]) -> _whole.Groups:
+        """The rows with the same values in some columns belong together. They are read in
+        this process, which holds all of them.
+
+        Args:
+            key: The column, or several.
+
+        Returns:
+            What computes a row, or some rows, for each group.
+
+        Raises:
+            KeyError: There is no such column.
+        """
+        return _whole.Groups(self.materialize()._arrays,
+                             [key] if isinstance(key, str) else list(key),
+                             MaterializedDataset.of)
+
+    def __getattr__(self, name: str) -> Any:
+        said = INSTEAD["data"].get(name)
+        if said is not None:
+            raise AttributeError(f"a Dataset has no {name}(), which ray.data has: {said}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _only_columns(self, who: str, names: list[str]) -> Batches[dict[str, Any]]:
+        there = self.columns()
+        for name in names:
+            if name not in there:
+                raise KeyError(f"{who}: there is no column {name!r}; the columns are {there}")
+        return self.select_columns(names).iter_batches(batch_size=4096)
+
+    def _statistic(self, name: str, on: str | list[str], ddof: int = 1) -> Any:
+        """Of one column its value, of several {"STATISTIC(COLUMN)": value}."""
+        columns = [on] if isinstance(on, str) else list(on)
+        values = _whole.statistic(name, columns, self._only_columns(name, columns), ddof)
+        return values[on] if isinstance(on, str) else {
+            f"{name}({column})": value for column, value in values.items()}
+
+    def sum(self, on: str | list[str]) -> Any:
+        """The sum of a column; of several columns {"sum(COLUMN)": sum}."""
+        return self._statistic("sum", on)
+
+    def min(self, on: str | list[str]) -> Any:
+        """The least value; see sum()."""
+        return self._statistic("min", on)
+
+    def max(self, on: str | list[str]) -> Any:
+        """The greatest value; see sum()."""
+        return self._statistic("max", on)
+
+    def mean(self, on: str | list[str]) -> Any:
+        """The mean; see sum()."""
+        return self._statistic("mean", on)
+
+    def std(self, on: str | list[str], ddof: int = 1) -> Any:
+        """The standard deviation, of a sample with ddof=1; see sum()."""
+        return self._statistic("std", on, ddof)
+
     # ---- How it is made ----
 
     def _followed(self, functions: list[Any]) -> Dataset:
@@ -733,12 +844,12 @@ class Dataset(Transforms, DataIterator):
     def _with(self, **changes: Any) -> Dataset:
         settings = {**self._settings, **changes}
         file = self._file if self._base is None else None
-        return _dataset(type(self), settings.pop("path"), settings, self._state,
+        return _dataset(Dataset, settings.pop("path"), settings, self._state,
                         list(self._functions), file, self._base, self._order, self._folder)
 
     def __reduce__(self) -> Any:
         settings = dict(self._settings)
-        return _dataset, (type(self), settings.pop("path"), settings, self._state,
+        return _dataset, (Dataset, settings.pop("path"), settings, self._state,
                           self._functions, None, self._base, self._order, self._folder)
 
     def __eq__(self, other: object) -> bool:
@@ -752,6 +863,97 @@ class Dataset(Transforms, DataIterator):
         steps = [getattr(op, "name", "map_batches") for op in self._functions]
         of = repr(self.path) if self._base is None else repr(self._base)
         return ".".join([f"Dataset({of})", *steps])
+
+
+class MaterializedDataset(Dataset):
+    """A Dataset of rows in memory, which are a mapping, too: {column: array}. They are written
+    to a file when they are read as a Dataset."""
+
+    _arrays: dict[str, Any]
+
+    @classmethod
+    def of(cls, arrays: dict[str, Any]) -> MaterializedDataset:
+        """Of {column: array}."""
+        made = cls("rows.npz", format="numpy")
+        made._arrays = arrays
+        return made
+
+    def __getitem__(self, column: str) -> Any:
+        return self._arrays[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __contains__(self, column: object) -> bool:
+        return column in self._arrays
+
+    def keys(self) -> Any:
+        """The names of the columns."""
+        return self._arrays.keys()
+
+    def values(self) -> Any:
+        """The arrays."""
+        return self._arrays.values()
+
+    def items(self) -> Any:
+        """The names and the arrays."""
+        return self._arrays.items()
+
+    def count(self) -> int:
+        """The rows."""
+        return _row_ops.rows_of(self._arrays)
+
+    def schema(self) -> Schema:
+        """See DataIterator.schema()."""
+        return schema_of(self._arrays)
+
+    def to_pandas(self, limit: int | None = None) -> Any:
+        """See Dataset.to_pandas()."""
+        _check_limit(self.count(), limit)
+        return frame_of([self._arrays])
+
+    def materialize(self) -> MaterializedDataset:
+        """The same."""
+        return self
+
+    def _blocks(self) -> Iterator[Any]:
+        yield self._arrays
+
+    def _written(self) -> None:
+        """A file of the rows exists from here on."""
+        if self._file is None:
+            self._file = _memory.file_of(self._arrays)
+            self.path = self._settings["path"] = self._file.path
+            self._source = {"config": _config.render({"datasets": {"data": self._keys()}})}
+
+    def _open(self) -> dict[str, Any]:
+        self._written()
+        return super()._open()
+
+    def _with(self, **changes: Any) -> Dataset:
+        self._written()
+        return super()._with(**changes)
+
+    def __reduce__(self) -> Any:
+        self._written()
+        return super().__reduce__()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"MaterializedDataset({self.count()} rows of {list(self._arrays)})"
+
+
+def _check_limit(rows: int, limit: int | None) -> None:
+    if limit is not None and rows > limit:
+        raise ValueError(f"to_pandas: there are more than {limit} rows; "
+                         f"ds.limit({limit}).to_pandas() gives the first ones")
 
 
 def _dataset(kind: type[Any], path: str, settings: dict[str, Any], state: bytes | None = None,

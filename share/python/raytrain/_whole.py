@@ -1,0 +1,198 @@
+"""What needs all rows at once: their order, groups and statistics. The rows are in the memory
+of this process, as {column: array}."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Iterable
+
+from . import _frame, _row_ops
+from ._row_ops import Batch
+
+STATISTICS = ("sum", "min", "max", "mean", "std")
+
+
+# ---- Order ----
+
+
+def ordered(rows: Batch, keys: list[str], descending: bool | list[bool]) -> Batch:
+    """The rows in the order of these columns."""
+    import numpy
+
+    falls = [descending] * len(keys) if isinstance(descending, bool) else list(descending)
+    if not keys or len(falls) != len(keys):
+        raise ValueError(f"sort: descending is True, False, or one of them for each of the "
+                         f"{len(keys)} columns, not {descending!r}")
+    codes = []
+    for key, falling in zip(keys, falls):
+        code, missing = _codes("sort", key, rows)
+        code = numpy.where(missing, len(code), -code if falling else code)
+        codes.append(code)
+    order = numpy.lexsort(codes[::-1])
+    return {name: array[order] for name, array in rows.items()}
+
+
+def _codes(who: str, key: str, rows: Batch) -> tuple[Any, Any]:
+    """Of a column, numbers in the order of its values; and where there is none."""
+    import numpy
+
+    if key not in rows:
+        raise KeyError(f"{who}: there is no column {key!r}; the columns are {list(rows)}")
+    array = rows[key]
+    if hasattr(array, "indptr") or array.ndim != 1:
+        raise ValueError(f"{who}: column {key!r} has vectors, which have no order")
+    if _frame.is_text(array):
+        missing = numpy.array([value is None for value in array], "?")
+        array = numpy.array(["" if value is None else value for value in array], "O")
+    else:
+        missing = array != array
+    return numpy.unique(array, return_inverse=True)[1].reshape(len(array)), missing
+
+
+# ---- Statistics ----
+
+
+class _Moments:
+    """The count, the sum, the extremes and the squares of the distances from the mean of the
+    numbers that are there, batch after batch."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.sum: Any = 0
+        self.min: Any = None
+        self.max: Any = None
+        self.mean = self.squares = 0.0
+
+    def add(self, name: str, array: Any) -> None:
+        if hasattr(array, "indptr") or array.ndim != 1 or _frame.is_text(array):
+            raise ValueError(f"column {name!r} has no single numbers: its sum, minimum, "
+                             "maximum, mean and deviation do not exist")
+        array = array[array == array]
+        if not len(array):
+            return
+        self.sum += array.sum().item()
+        low, high = array.min().item(), array.max().item()
+        self.min = low if self.min is None else min(self.min, low)
+        self.max = high if self.max is None else max(self.max, high)
+        mean, n = float(array.mean(dtype="f8")), len(array)
+        away = mean - self.mean
+        self.squares += float(((array - mean) ** 2).sum(dtype="f8")) \
+            + away * away * self.n * n / (self.n + n)
+        self.mean += away * n / (self.n + n)
+        self.n += n
+
+    def value(self, name: str, ddof: int) -> Any:
+        if not self.n:
+            return None
+        if name == "std":
+            return math.sqrt(self.squares / (self.n - ddof)) if self.n > ddof else None
+        return getattr(self, name)
+
+
+def statistic(name: str, columns: list[str], batches: Iterable[Batch],
+              ddof: int = 1) -> dict[str, Any]:
+    """{column: its statistic}, one of STATISTICS; None for a column without numbers.
+    Missing numbers do not count."""
+    moments = {column: _Moments() for column in columns}
+    for batch in batches:
+        for column, of_column in moments.items():
+            of_column.add(column, batch[column])
+    return {column: of_column.value(name, ddof) for column, of_column in moments.items()}
+
+
+# ---- Groups ----
+
+
+class Groups:
+    """Rows that have the same values in some columns. The Datasets that the methods return
+    have the groups in the order of these values."""
+
+    def __init__(self, rows: Batch, keys: list[str], make: Callable[[Batch], Any]) -> None:
+        import numpy
+
+        if not keys:
+            raise ValueError("groupby: names of columns are needed")
+        ordinary = ordered(rows, keys, False)
+        self._rows, self._keys, self._make = ordinary, keys, make
+        n = _row_ops.rows_of(ordinary)
+        begins = numpy.zeros(n, "?")
+        begins[:1] = True
+        for key in keys:
+            code, missing = _codes("groupby", key, ordinary)
+            code = numpy.where(missing, -1, code)
+            begins[1:] |= code[1:] != code[:-1]
+        self._firsts: list[int] = numpy.flatnonzero(begins).tolist()
+        self._ends = [*self._firsts[1:], n]
+
+    def _groups(self) -> Iterable[Batch]:
+        for first, end in zip(self._firsts, self._ends):
+            yield _row_ops.slice_of(self._rows, first, end)
+
+    def _of_keys(self) -> Batch:
+        return {key: self._rows[key][self._firsts] for key in self._keys}
+
+    def count(self) -> Any:
+        """A Dataset of the keys and the column "count()"."""
+        import numpy
+
+        sizes = [end - first for first, end in zip(self._firsts, self._ends)]
+        return self._make({**self._of_keys(), "count()": numpy.array(sizes, "i8")})
+
+    def _statistic(self, name: str, on: str | list[str] | None, ddof: int = 1) -> Any:
+        if on is None:
+            on = [column for column, array in self._rows.items()
+                  if column not in self._keys and not hasattr(array, "indptr")
+                  and array.ndim == 1 and not _frame.is_text(array)]
+        columns = [on] if isinstance(on, str) else list(on)
+        for column in columns:
+            if column not in self._rows:
+                raise KeyError(f"groupby: there is no column {column!r}; the columns are "
+                               f"{list(self._rows)}")
+        values = [statistic(name, columns, [group], ddof) for group in self._groups()]
+        return self._make({**self._of_keys(), **{
+            f"{name}({column})": _frame.array_of(column, [v[column] for v in values])
+            for column in columns}})
+
+    def sum(self, on: str | list[str] | None = None) -> Any:
+        """A Dataset of the keys and the columns "sum(COLUMN)", by default of all columns of
+        numbers."""
+        return self._statistic("sum", on)
+
+    def min(self, on: str | list[str] | None = None) -> Any:
+        """As sum(), with the least values."""
+        return self._statistic("min", on)
+
+    def max(self, on: str | list[str] | None = None) -> Any:
+        """As sum(), with the greatest values."""
+        return self._statistic("max", on)
+
+    def mean(self, on: str | list[str] | None = None) -> Any:
+        """As sum(), with the means."""
+        return self._statistic("mean", on)
+
+    def std(self, on: str | list[str] | None = None, ddof: int = 1) -> Any:
+        """As sum(), with the standard deviations."""
+        return self._statistic("std", on, ddof)
+
+    def map_groups(self, fn: Callable[..., Any], *, batch_format: str | None = "default",
+                   fn_args: Iterable[Any] | None = None,
+                   fn_kwargs: dict[str, Any] | None = None) -> Any:
+        """A Dataset of what a function makes of each group, in this process.
+
+        Args:
+            fn: Takes the rows of a group as a batch, and returns a batch.
+            batch_format: "numpy" or "pandas" or "pyarrow".
+            fn_args: Passed to fn after the batch.
+            fn_kwargs: Passed to fn by name.
+
+        Returns:
+            The Dataset.
+
+        Raises:
+            TypeError: fn does not return a batch.
+        """
+        _row_ops.check_format(batch_format)
+        made = [_row_ops.of_format(
+            fn(_row_ops.to_format(group, batch_format), *(fn_args or ()), **(fn_kwargs or {})),
+            f"map_groups({getattr(fn, '__qualname__', fn)})") for group in self._groups()]
+        return self._make(_row_ops.joined(made) if made else {})
