@@ -2,7 +2,9 @@
 test_description='crashes, a full disk and I/O errors at each step of a save lose nothing
 
 The base is a run with two checkpoints. Each case copies it, continues the copy with one fault
-point (src/common/util/fault.h) armed, checks what is left, and resumes it.'
+point (src/common/util/fault.h) armed, checks what is left, and resumes it. With FAULTS_ONCE, as
+with sanitizers, of several ranks one is killed, and what differs in the files alone is left out:
+all processes killed, and another error of the same call.'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/faults.sh"
 
@@ -80,7 +82,7 @@ point_test () {
 			resumes case
 		'
 	done
-	test_expect_success "$1: all processes killed at $point" '
+	test -n "$FAULTS_ONCE" || test_expect_success "$1: all processes killed at $point" '
 		with_fault $point 0 killall 137 && eventually no_process_left &&
 		earlier_intact runs/case $stays && all_final_valid runs/case &&
 		resumes case
@@ -94,7 +96,7 @@ point_test () {
 			no_temporary runs/case
 		'
 	done
-	test_expect_success "$1: an I/O error at $point" '
+	test -n "$FAULTS_ONCE" || test_expect_success "$1: an I/O error at $point" '
 		with_fault $point $rank eio 5 &&
 		grep "runs/case/.*Input/output error: the disk or" err &&
 		earlier_intact runs/case $stays && all_final_valid runs/case &&
