@@ -213,7 +213,8 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_arguments.py \
 	share/python/raytrain/_batches.py \
 	share/python/raytrain/_build.py \
-	share/python/raytrain/_config.py share/python/raytrain/_context.py \
+	share/python/raytrain/_config.py share/python/raytrain/_constraint.py \
+	share/python/raytrain/_context.py \
 	share/python/raytrain/_exit.py share/python/raytrain/_expression.py \
 	share/python/raytrain/_extracted.py \
 	share/python/raytrain/_failures.py \

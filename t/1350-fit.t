@@ -741,7 +741,14 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	for name in "controller_failure_limit", "max_preemption_failures", "preemption_grace_s":
 	    refused(name + " is an integer", lambda: FailureConfig(**{name: -2}))
 	FailureConfig(controller_failure_limit=-1, relax_collectives_on_preemption=False)
-	refused("SALLOC_CONSTRAINT", lambda: ScalingConfig(label_selector={"zone": "a"}))
+	refused("not by those that they do not", lambda: ScalingConfig(label_selector={"z": "!a"}))
+	refused("sinfo -o %f", lambda: ScalingConfig(label_selector={"zone": "a b"}))
+	refused("a list of equal ones", lambda: ScalingConfig(label_selector=[{"z": "a"}, {}]))
+	zone = ScalingConfig(label_selector={"zone": "in(a, b)", "cpu": "rome"})
+	refused("launcher=" + repr("slurm"), lambda: fit(scaling_config=zone))
+	os.environ["SLURM_JOB_ID"] = "7"
+	refused("--constraint=" + repr("(a|b)&rome"), lambda: fit(scaling_config=zone))
+	del os.environ["SLURM_JOB_ID"]
 	refused("a fraction of a GPU", lambda: ScalingConfig(
 	    use_gpu=True, resources_per_worker={"GPU": 1.5}))
 	refused("such as " + repr("4G"), lambda: ScalingConfig(

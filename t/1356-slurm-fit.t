@@ -49,6 +49,23 @@ test_expect_success 'fit() takes an allocation, and the function reaches both no
 	"$PYTHON" nodes.py outside >out 2>err && grep "trained on two nodes" out &&
 	test -z "$(squeue -h)"
 '
+test_expect_success 'label_selector chooses nodes by their features' '
+	for node in n1:milan n2:rome,big; do
+		scontrol update NodeName=${node%:*} AvailableFeatures=${node#*:} \
+			ActiveFeatures=${node#*:} || return 1
+	done &&
+	cat >features.py <<-\EOF &&
+	import os, raytrain
+	from raytrain import DataParallelTrainer, RunConfig, ScalingConfig
+	labels = {"cpu": "in(milan, rome)", "size": "big"}
+	result = DataParallelTrainer(
+	    lambda: raytrain.report({"host": os.uname().nodename}),
+	    scaling_config=ScalingConfig(label_selector=labels),
+	    run_config=RunConfig(name="features", storage_path="runs", launcher="slurm")).fit()
+	assert result.metrics["host"] == "n2", result.metrics
+	EOF
+	"$PYTHON" features.py 2>err
+'
 test_expect_success 'fit() in an allocation uses its nodes' '
 	salloc -N 2 "$PYTHON" nodes.py inside >out 2>err && grep "trained on two nodes" out
 '

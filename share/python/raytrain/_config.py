@@ -13,6 +13,7 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Sequence, cast
 
+from . import _constraint
 from .callback import is_callback
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ class ScalingConfig(_Config):
     placement_strategy: "PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"; see
         raytrain.cfg(5).
     accelerator_type: the type of GPU, named as in Slurm.
+    label_selector: {key: feature}, the features that nodes of Slurm are to have when fit()
+        takes an allocation; in(A, B) is one of several.
     spare_nodes, elastic_resize_monitor_interval_s: see raytrain.cfg(5).
     """
 
@@ -125,20 +128,20 @@ class ScalingConfig(_Config):
     accelerator_type: str | None
     spare_nodes: int | None
     elastic_resize_monitor_interval_s: float | None
+    label_selector: _constraint.Selector | None = None
 
     def __init__(self, num_workers: int | tuple[int, int] = 1, use_gpu: bool = False,
                  resources_per_worker: dict[str, Any] | None = None,
                  placement_strategy: str = "PACK", accelerator_type: str | None = None,
                  trainer_resources: dict[str, Any] | None = None, use_tpu: bool = False,
-                 topology: str | None = None, label_selector: object = None,
+                 topology: str | None = None,
+                 label_selector: _constraint.Selector | None = None,
                  spare_nodes: int | None = None,
                  elastic_resize_monitor_interval_s: float | None = None) -> None:
         if use_tpu or topology:
             raise ValueError("ScalingConfig: raytrain does not know TPUs")
-        if label_selector:
-            raise ValueError("ScalingConfig: label_selector is for the labels of Ray's nodes; "
-                             "ask Slurm for nodes with a feature, by sbatch --constraint, or "
-                             "with SALLOC_CONSTRAINT in the environment of fit()")
+        _constraint.expression(label_selector)
+        self.label_selector = label_selector
         if trainer_resources:
             _ignored("ScalingConfig", {"trainer_resources": trainer_resources},
                      "the process that calls fit() only waits for the workers")
@@ -568,6 +571,11 @@ class RunConfig(_Config):
             if self.callbacks and not named:
                 del keys["callbacks"]
         return keys
+
+    def _takes_allocation(self) -> bool:
+        """Was it said that the workers run under Slurm?"""
+        return self.launcher == "slurm" or "--launcher=slurm" in self.options or any(
+            pair == ("--launcher", "slurm") for pair in zip(self.options, self.options[1:]))
 
     def _user_callbacks(self) -> list[UserCallback]:
         """Those that are objects of this process."""

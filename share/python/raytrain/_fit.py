@@ -11,8 +11,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _config as configs
-from . import (_events, _extracted, _failures, _launch, _made_rows, _memory, _shipping,
-               _stored)
+from . import (_constraint, _events, _extracted, _failures, _launch, _made_rows, _memory,
+               _shipping, _stored)
 from ._records import checkpoint_files
 from .callback import RunContext, hears_reports
 from .checkpoint import Checkpoint
@@ -236,6 +236,8 @@ class Fit:
     def run(self) -> Result:
         """The files are where all nodes see them, and only their owner."""
         payload = self._payload()
+        constraint = _constraint.environment(self.trainer.scaling_config,
+                                             self.run_config._takes_allocation())
         self._say_going_on(payload)
         os.makedirs(self.storage, exist_ok=True)
         self.datasets = self._kept()
@@ -246,7 +248,7 @@ class Fit:
             file = os.path.join(scratch, "raytrain.cfg")
             with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
                 out.write(text)
-            environment = self._environment(payload, keys, scratch)
+            environment = {**self._environment(payload, keys, scratch), **constraint}
             finished.append(self.path)
             with self._listener(environment) as listener:
                 listener.begin()

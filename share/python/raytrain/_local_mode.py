@@ -11,7 +11,8 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
-from . import _metrics, _records, _session, _stored, _worker, data, errors
+from . import (_constraint, _metrics, _records, _session, _stored, _worker, data,
+               errors)
 from ._arguments import call
 from ._fit import Fit
 from ._records import checkpoint_files, value_of
@@ -194,6 +195,7 @@ def fit(trainer: FunctionTrainer) -> Result:
 def _check(trainer: FunctionTrainer, place: Facts) -> None:
     """What would be left out without a word."""
     trainer.scaling_config._resources()
+    _constraint.environment(trainer.scaling_config, takes_allocation=False)
     if trainer.preprocessor is not None:
         raise ValueError(
             "preprocessor= is applied by workers, and num_workers is 0: give the "

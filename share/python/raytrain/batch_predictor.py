@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Sequence
 
 from . import _config as configs
-from . import _fit, _launch, _mapping, _memory, _shipping, _stored, _worker
+from . import _constraint, _fit, _launch, _mapping, _memory, _shipping, _stored, _worker
 from .data import Dataset
 from .errors import InvalidArgument, RaytrainError, TrainingStopped
 
@@ -150,6 +150,7 @@ class _Prediction:
                 python_workers(self.predictor.predictor_cls,
                                {**options, "predictor": self.predictor.predictor_kwargs},
                                scratch)
+            environment.update(_constraint.environment(scaling, "slurm" in flags))
             command = [_launch.program("raytrain-predict"), "--config", file, "--checkpoint",
                        _stored.stored(self.predictor.checkpoint, scratch),
                        "--output", self.output, *flags, *workers]
