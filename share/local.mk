@@ -240,6 +240,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_protocols.py share/python/raytrain/_read_config.py \
 	share/python/raytrain/_records.py share/python/raytrain/_reported.py \
 	share/python/raytrain/_returned.py \
+	share/python/raytrain/_worker_group.py share/python/raytrain/backend.py \
 	share/python/raytrain/_row_ops.py \
 	share/python/raytrain/_session.py \
 	share/python/raytrain/_settings.py \

@@ -551,7 +551,7 @@ def train(config):
         raytrain.report({"x": 2})
     if config["what"] == "raise" and rank == 1:
         raise ValueError("no value")
-    return {"answer": Answer(rank), "lambda": lambda: rank, "none": None,
+    return {"answer": Answer(rank), "plain": {"x": [1, 2.5]}, "lambda": lambda: rank, "none": None,
             "lock": threading.Lock()}.get(config["what"])
 
 def fit(what, **run):
@@ -559,15 +559,19 @@ def fit(what, **run):
 
 result = fit("answer")
 assert type(result.return_value) is Answer and result.return_value.rank == 0
-again = Result.from_path("runs/returns")
-assert again.return_value.rank == 0 and again.return_value is again.return_value
+def found():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        return Result.from_path("runs/returns").return_value, [str(w.message) for w in seen]
+
+value, said = found()
+assert value is None and "Answer is not plain data" in said[0], said
+assert fit("plain").return_value == {"x": [1, 2.5]} and found() == ({"x": [1, 2.5]}, [])
 file = "runs/returns/logs/attempt-0/rank-00000.returned"
 assert os.stat(file).st_mode & 0o777 == 0o600
 os.chmod(file, 0o620)
-with warnings.catch_warnings(record=True) as seen:
-    warnings.simplefilter("always")
-    assert Result.from_path("runs/returns").return_value is None
-assert "may be written by other users" in str(seen[0].message), seen[0]
+value, said = found()
+assert value is None and "may be written by other users" in said[0], said
 assert fit("none").return_value is None and fit("stop", stop={"x": 2}).return_value is None
 assert fit("lambda").return_value() == 0
 try:
@@ -868,9 +872,16 @@ test_expect_success TORCH 'TorchTrainer, the example fit.py: the process group i
 	                      scaling_config=ScalingConfig(num_workers=2),
 	                      run_config=RunConfig(name="group", storage_path="runs")).fit()
 	assert result.metrics["size"] == 2 and result.metrics["by_rank"]["rank"]["max"] == 1
+	both = TorchConfig(backend="cuda:nccl, cpu:gloo")
+	assert both == TorchConfig(backend="cpu:gloo,cuda:nccl") and both.backend == "cpu:gloo,cuda:nccl"
+	again = DataParallelTrainer(train, backend_config=both,
+	                            scaling_config=ScalingConfig(num_workers=2),
+	                            run_config=RunConfig(name="both", storage_path="runs")).fit()
+	assert again.metrics == {"size": 2, "rank": 0}
 	assert "torch" not in sys.modules
 	EOT
-	"$PYTHON" group.py 2>err && grep "timeout_s = 300" runs/group/run.cfg
+	"$PYTHON" group.py 2>err && grep "timeout_s = 300" runs/group/run.cfg &&
+	grep "backend = \"cpu:gloo,cuda:nccl\"" runs/both/run.cfg
 '
 test_expect_success 'the variables of the other frameworks are set by their trainers' '
 	cat >frameworks.py <<-\EOT &&

@@ -230,4 +230,121 @@ test_expect_success JUPYTER 'the kernel of a notebook is interrupted: the run st
 		{ cat err; false; }; } &&
 	json_is runs/stops/logs/attempt-0/attempt.json .outcome stopped
 '
+cat >backends.py <<\EOF
+from common import *
+import contextlib, threading
+from raytrain import Backend, BackendConfig
+
+
+def note(what, *more):
+    rank = raytrain.get_context().get_world_rank()
+    # Of the process: what cloudpickle brings has copies of the globals of this script.
+    sys.__dict__.setdefault("calls", []).append(what)
+    with open(f"calls-{rank}", "a") as file:
+        print(what, *more, file=file)
+    return rank, what
+
+def meets(barrier):
+    raytrain.barrier()  # all ranks are in their calls at once
+    return barrier
+
+def fails(rank):
+    if raytrain.get_context().get_world_rank() == rank:
+        raise KeyError("of rank", rank)
+
+class Own(Backend):
+    def on_start(self, worker_group, backend_config):
+        assert len(worker_group) == worker_group.num_workers == backend_config.workers
+        self.group = worker_group
+        everywhere = [(r, "start") for r in range(backend_config.workers)]
+        assert worker_group.execute(note, "start") == everywhere
+        last = backend_config.workers - 1
+        assert worker_group.execute_single(last, note, "last", "more") == (last, "last")
+        waiting = [worker_group.execute_single_async(r, meets, barrier=r)
+                   for r in range(backend_config.workers)]
+        assert [w.result() for w in waiting] == list(range(backend_config.workers))
+        try:
+            worker_group.execute(fails, last)
+            raise AssertionError("no exception")
+        except KeyError as error:
+            assert error.args == ("of rank", last), error
+            assert f"on rank {last}" in str(error.__cause__) and "in fails" in str(error.__cause__)
+        for wrong, words in ((lambda: worker_group.execute_single(9, note), "no rank 9"),
+                             (lambda: worker_group.execute(threading.Lock().acquire), "cannot be sent"),
+                             (lambda: worker_group.workers, "get_context()")):
+            try:
+                wrong()
+                raise AssertionError(words)
+            except (ValueError, raytrain.RaytrainError, AttributeError) as error:
+                assert words in str(error), error
+    def on_training_start(self, worker_group, backend_config):
+        try:
+            self.group.execute(note)
+            raise AssertionError("an old group")
+        except ValueError as error:
+            assert "only in the method" in str(error)
+        worker_group.execute_async(note, "training")  # not waited for
+        if backend_config.fault:
+            worker_group.execute_async(fails, 1)
+    def on_shutdown(self, worker_group, backend_config):
+        worker_group.execute(note, "shutdown")
+
+class OwnConfig(BackendConfig):
+    def __init__(self, workers, fault=False):
+        self.workers, self.fault = workers, fault
+    @property
+    def backend_cls(self):
+        return Own
+    @property
+    def train_func_context(self):
+        @contextlib.contextmanager
+        def context():
+            note("enter")
+            yield
+            note("leave")
+        return context
+
+def train(config):
+    assert sys.calls[-2:] == ["training", "enter"], sys.calls
+    raytrain.report({"x": 1})
+    note("trained")
+    raytrain.report({"x": 2})
+
+def fit(name, workers=2, fault=False, **run):
+    return DataParallelTrainer(
+        train, train_loop_config={}, backend_config=OwnConfig(workers, fault),
+        scaling_config=ScalingConfig(num_workers=0 if name == "local" else workers),
+        run_config=RunConfig(name=name, storage_path="runs", launcher="local", **run)).fit()
+
+def calls(workers):
+    found = [open(f"calls-{r}").read().split("\n")[:-1] for r in range(workers)]
+    for r in range(workers):
+        os.unlink(f"calls-{r}")
+    return found
+
+if __name__ == "__main__":
+    whole = ["start", "training", "enter", "trained", "leave", "shutdown"]
+    with_last = ["start", "last more", *whole[1:]]
+    assert fit("own").metrics == {"x": 2} and calls(2) == [whole, with_last]
+    again = DataParallelTrainer.restore("runs/own")
+    assert type(again.backend_config).__name__ == "OwnConfig" and again.fit().metrics == {"x": 2}
+    assert calls(2) == [whole, with_last]
+    # A report ends the function
+    fit("stops", stop={"x": 1})
+    assert calls(2) == [[c for c in w if c not in ("trained", "leave")] for w in (whole, with_last)]
+    fit("local", workers=1)
+    assert calls(1) == [with_last]
+    try:
+        fit("fault", fault=True)
+        raise AssertionError("no failure")
+    except raytrain.WorkerGroupError as error:
+        assert type(error.worker_failures[0]) is KeyError and "rank 1" in str(error), error
+    print("all called")
+EOF
+for pickled in "" "sys.modules[\"cloudpickle\"] = None"; do
+	test_expect_success "a Backend executes functions on all workers around the training, ${pickled:-cloudpickle}" '
+		rm -rf runs/own calls-* && { echo "import sys; $pickled"; cat backends.py; } >own.py &&
+		{ "$PYTHON" own.py >out 2>err || { cat err; false; }; } && grep "all called" out
+	'
+done
 test_done

@@ -93,7 +93,7 @@ def main(root):
         circle = circle_from(module, imports)
         if circle:
             print("circle:", " -> ".join(circle))
-            return
+            break
     for module, names in sorted(imports.items()):
         for name, line in sorted(names.items()):
             if module in CONNECTION and name not in CONNECTION or \

@@ -26,6 +26,8 @@ __version__ = "0.1.0"
 
 # Where each public name is, without "raytrain.".
 _NAMES = {
+    "Backend": "backend",
+    "BackendConfig": "backend",
     "BatchPredictor": "batch_predictor",
     "Checkpoint": "checkpoint",
     "CheckpointConfig": "_config",
@@ -103,6 +105,7 @@ if TYPE_CHECKING:  # what __getattr__() gives
         get_all_reported_checkpoints as get_all_reported_checkpoints,
     )
     from ._upload import CheckpointUploadMode as CheckpointUploadMode
+    from .backend import Backend as Backend, BackendConfig as BackendConfig
     from .batch_predictor import BatchPredictor as BatchPredictor
     from .callback import (
         RunContext as RunContext,

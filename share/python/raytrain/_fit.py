@@ -172,8 +172,11 @@ class Fit:
                                            trainer.train_loop_config),
                 "summary": _shipping.summary(trainer.train_loop_per_worker,
                                              trainer.train_loop_config),
-                "settings": trainer._settings(), "setup": trainer._setup,
-                "backend_config": trainer.backend_config, "recorded": self._recorded(),
+                "settings": {name: _shipping.wrapped(value)
+                             for name, value in trainer._settings().items()},
+                "setup": trainer._setup,
+                "backend_config": _shipping.wrapped(trainer.backend_config),
+                "recorded": self._recorded(),
                 "gathers": any(map(hears_reports, self.run_config._user_callbacks())),
                 "sys_path": [os.path.abspath(p) if p else cwd for p in sys.path],
                 "argv": list(sys.argv), "earlier": list(finished)}

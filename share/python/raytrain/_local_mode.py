@@ -64,6 +64,8 @@ class LocalSession(_session.LoneSession):
             return {"path": path}, b"", []
         elif op in ("barrier", "broadcast") and self.info["world_size"] > 1:
             return {}, _together(op, bytes(data)), []
+        elif op == "gather" and self.info["world_size"] > 1:
+            return _gathered(bytes(data), self.info["rank"])
         return super().call(op, args, data, fds, asks)
 
     def report(self, metrics: dict[str, Any], offer: Offer | None = None) -> None:
@@ -140,6 +142,16 @@ def _together(op: str, data: bytes) -> bytes:
     held = [data]
     dist.broadcast_object_list(held, src=0)
     return held[0]
+
+
+def _gathered(data: bytes, rank: int) -> Reply:
+    """On rank 0 the data of all ranks of torchrun."""
+    _together("barrier", b"")
+    dist = sys.modules["torch.distributed"]
+    found: list[bytes] = [b""] * dist.get_world_size()
+    dist.all_gather_object(found, data)
+    kept = found if rank == 0 else []
+    return {"sizes": [len(part) for part in kept]}, b"".join(kept), []
 
 
 def _has_group() -> bool:

@@ -6,7 +6,7 @@ import os
 import pickle
 from typing import Any
 
-from . import _failures, _records
+from . import _failures, _records, _shipping
 
 MAGIC = b"raytrain value 1\n"
 NAME = "rank-00000.returned"
@@ -51,11 +51,13 @@ def keep(value: Any, run_dir: str, attempt: int) -> None:
         raise NotKept(f"{what} cannot be written: {error}") from error
 
 
-def load(run_dir: str) -> Any:
+def load(run_dir: str, plain: bool = False) -> Any:
     """That of the newest attempt.
 
     Args:
         run_dir: The directory of the run.
+        plain: Numbers, texts, bytes and containers of these alone, which run no code: the
+            run may come from elsewhere.
 
     Returns:
         The value; None if the function has returned none, or has not ended.
@@ -67,7 +69,7 @@ def load(run_dir: str) -> Any:
     if not os.path.lexists(path):
         return None
     try:
-        return _read(path)
+        return _read(path, plain)
     except (OSError, pickle.PickleError, ImportError, AttributeError, EOFError,
             NotKept) as error:
         import warnings
@@ -77,8 +79,8 @@ def load(run_dir: str) -> Any:
         return None
 
 
-def _read(path: str) -> Any:
-    """Loading it runs code of its owner: this user."""
+def _read(path: str, plain: bool) -> Any:
+    """Unless it is plain, loading it runs code of its owner: this user."""
     with open(_records.open_fd(path, _records.OF_ATTEMPT), "rb") as file:
         status = os.fstat(file.fileno())
         foreign = _records.foreign(path, status)
@@ -86,4 +88,4 @@ def _read(path: str) -> Any:
             raise NotKept(foreign)
         if status.st_size > len(MAGIC) + BYTES_MAX or file.read(len(MAGIC)) != MAGIC:
             raise NotKept("it is not a file that a worker has left")
-        return _failures._Unpickler(file).load()
+        return (_shipping._PlainUnpickler if plain else _failures._Unpickler)(file).load()

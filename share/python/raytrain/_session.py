@@ -376,6 +376,8 @@ class LoneSession:
             return {}, b"", []
         if op == "broadcast":
             return {}, bytes(data), []
+        if op == "gather":
+            return {"sizes": [len(data)]}, bytes(data), []
         if op == "artifacts":
             return {"path": os.getcwd()}, b"", []
         return helper().call(op, args, data, fds, asks)

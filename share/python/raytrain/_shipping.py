@@ -3,11 +3,12 @@ that only its owner can read. With cloudpickle any function does, also one of a 
 a closure; without it, one that a module, or the script, defines at its top level."""
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pickle
 import sys
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, Iterator, NoReturn
 
 from . import _records
 from .errors import ShippingError
@@ -35,7 +36,7 @@ def _by_name(function: object) -> dict[str, Any]:
     elif _find(sys.modules.get(module), name) is not function:
         reason = f"{module}.{name} is another object"
     file = None
-    if not reason and module == "__main__":
+    if not reason and module in ("__main__", "__raytrain_main__"):  # so after restore()
         file = getattr(sys.modules["__main__"], "__file__", None)
         spec = getattr(sys.modules["__main__"], "__spec__", None)
         if spec is not None and spec.name and not spec.name.endswith("__main__"):
@@ -80,6 +81,48 @@ def pack(function: object, config: object) -> dict[str, Any]:
             "must be made inside the function") from error
 
 
+class Wrapped:
+    """An object of a class that is not raytrain's: pickled by itself, since a worker can
+    load it only once it has the script.
+
+    data: The pickled object.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+def wrapped(value: Any) -> Any:
+    """A setting as it is sent.
+
+    Args:
+        value: Any of a trainer's settings.
+
+    Returns:
+        The same, or a Wrapped.
+
+    Raises:
+        ShippingError: It cannot be pickled.
+    """
+    kind = type(value)
+    if kind.__module__.partition(".")[0] in ("builtins", "raytrain"):
+        return value
+    try:
+        import cloudpickle as pickler
+    except ImportError:
+        pickler = pickle
+    try:
+        return Wrapped(pickler.dumps(value))
+    except Exception as error:
+        raise ShippingError(f"the {kind.__qualname__} of the trainer cannot be sent to the "
+                            f"workers: {error}") from error
+
+
+def opened(value: Any) -> Any:
+    """The setting that was sent. Imports what it needs."""
+    return pickle.loads(value.data) if isinstance(value, Wrapped) else value
+
+
 class ScriptImported(BaseException):
     """The script that is being imported has come to the fit() that started this worker:
     what the training function needs is defined."""
@@ -99,6 +142,16 @@ def _import_script(file: str) -> None:
         exec(code, module.__dict__)
     except ScriptImported:
         pass
+
+
+@contextlib.contextmanager
+def own_main() -> Iterator[None]:
+    """A script that is imported meanwhile stands for __main__ no longer than this."""
+    main = sys.modules["__main__"]
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def unpack(packed: dict[str, Any]) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ContextManager
 
 from . import _failures, _mapping, _returned, _session, _shipping, data
 from ._arguments import call
+from .backend import BackendConfig
 from .errors import TrainingFailedError
 from .result import Result
 
@@ -67,14 +68,21 @@ def _come_by() -> Result:
 
 
 def _prepare(setup: str | None, backend_config: object) -> ContextManager[Any]:
-    """What the framework needs before the function; returns what it needs around it."""
-    around: ContextManager[Any] | None = None
+    """What the framework and the Backend need before the function; returns what they need
+    around it."""
+    around = contextlib.ExitStack()
     if setup:
         import importlib
 
         module, _, name = setup.partition(":")
-        around = getattr(importlib.import_module(module), name)(backend_config)
-    return contextlib.nullcontext() if around is None else around
+        context = getattr(importlib.import_module(module), name)(backend_config)
+        if context is not None:
+            around.enter_context(context)
+    if isinstance(backend_config, BackendConfig):
+        from . import _worker_group
+
+        around.enter_context(_worker_group.around(backend_config))
+    return around
 
 
 # ---- A worker of fit() ----
@@ -150,10 +158,11 @@ def main() -> int:
         _session.uses_gpu = _session.session().info["gpus"] > 0
         _session.gathers = path != kept and payload.get("gathers", False)
         function, config = _load(payload)
+        backend_config = _shipping.opened(payload["backend_config"])
         _mapping.register(payload["settings"].get("preprocessor"))
         data.register(payload["settings"].get("datasets"))
         _running = True
-        with _prepare(payload["setup"], payload["backend_config"]):
+        with _prepare(payload["setup"], backend_config):
             value = call(function, _reconfigured(config, payload["recorded"]))
         _keep_value(value)
     except Exception as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Collection
 
-from ._config import _Config
+from ._config import _Config, _ignored
+from .backend import BackendConfig
 from .trainer import DataParallelTrainer
 
 if TYPE_CHECKING:
@@ -15,8 +16,39 @@ if TYPE_CHECKING:
 __all__ = ["HorovodTrainer", "HorovodConfig"]
 
 
-class HorovodConfig(_Config):
-    """There is nothing to set: raytrain works out addresses and ports by itself."""
+class HorovodConfig(_Config, BackendConfig):
+    """Ray's settings, for scripts that have them; none is needed. raytrain starts the
+    workers itself, without ssh, and works out addresses and ports.
+
+    timeout_s: No effect; the limit for the start of all workers is
+        FailureConfig(start_timeout_s=).
+    nics, verbose, key, ssh_port, ssh_identity_file, ssh_str, placement_group_timeout_s:
+        No effect. A warning names those that are set.
+    """
+
+    _runs_as = "horovod"
+
+    def __init__(self, nics: Collection[str] | None = None, verbose: int = 1,
+                 key: str | None = None, ssh_port: int | None = None,
+                 ssh_identity_file: str | None = None, ssh_str: str | None = None,
+                 timeout_s: int = 300, placement_group_timeout_s: int = 100) -> None:
+        _ignored("HorovodConfig", {"nics": nics},
+                 "the network is that by which all nodes reach rank 0's; HOROVOD_GLOO_IFACE "
+                 "in the environment names another")
+        _ignored("HorovodConfig", {"key": key, "ssh_port": ssh_port,
+                                   "ssh_identity_file": ssh_identity_file,
+                                   "ssh_str": ssh_str},
+                 "raytrain starts the workers itself, without ssh")
+        _ignored("HorovodConfig", {"timeout_s": None if timeout_s == 300 else timeout_s},
+                 "set FailureConfig(start_timeout_s=)")
+        self.nics = nics
+        self.verbose = verbose
+        self.key = key
+        self.ssh_port = ssh_port
+        self.ssh_identity_file = ssh_identity_file
+        self.ssh_str = ssh_str
+        self.timeout_s = timeout_s
+        self.placement_group_timeout_s = placement_group_timeout_s
 
 
 class HorovodTrainer(DataParallelTrainer):

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ._config import _Config
+from .backend import BackendConfig
 from .trainer import DataParallelTrainer
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["JaxTrainer", "JaxConfig"]
 
 
-class JaxConfig(_Config):
+class JaxConfig(_Config, BackendConfig):
     """The settings of JAX's processes.
 
     Addresses and ports are chosen by raytrain, and ``ScalingConfig(use_gpu=True)`` gives
@@ -30,6 +31,9 @@ class JaxConfig(_Config):
     Raises:
         ValueError: use_tpu is true.
     """
+
+    _runs_as = "jax"
+    _set_up_by = "raytrain.jax:_initialize"
 
     def __init__(self, use_tpu: bool = False, use_gpu: bool = False) -> None:
         if use_tpu:

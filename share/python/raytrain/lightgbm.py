@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from . import _gbdt, _gbdt_model
 from ._config import _Config
 from ._instead import refuse
+from .backend import BackendConfig
 from ._tree_workers import LightGBMFunctionTrainer
 
 __all__ = ["LightGBMConfig", "LightGBMPredictor", "LightGBMTrainer",
@@ -54,8 +55,10 @@ else:
         return RayTrainReportCallback
 
 
-class LightGBMConfig(_Config):
+class LightGBMConfig(_Config, BackendConfig):
     """There is nothing to set: raytrain works out addresses and ports by itself."""
+
+    _runs_as = "lightgbm"
 
 
 def get_network_params() -> dict[str, Any]:

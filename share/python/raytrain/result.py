@@ -121,9 +121,10 @@ class Result:
 
     @property
     def return_value(self) -> Any:
-        """See above. One of from_path() is unpickled when it is asked for."""
+        """See above. Of from_path() only plain data (numbers, texts, bytes and containers of
+        these): to look at a run runs no code."""
         if self._keeps_value and self.path:
-            self._return_value = _returned.load(self.path)
+            self._return_value = _returned.load(self.path, plain=True)
             self._keeps_value = False
         return self._return_value
 

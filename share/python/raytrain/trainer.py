@@ -10,6 +10,7 @@ from . import _config as configs
 from . import _fit, _shipping
 from ._arguments import check_preprocessor, check_types, takes_config
 from ._shipping import PAYLOAD
+from .backend import BackendConfig
 from .data import from_memory
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class DataParallelTrainer:
         the checkpoints.
     backend: how the workers' frameworks find each other: "command" sets the variables of
         ranks alone; the other trainers choose theirs.
-    backend_config: a dict of its settings; see raytrain.cfg(5).
+    backend_config: a BackendConfig, such as a TorchConfig, or of the user's own Backend,
+        see raytrain.backend; or a dict of settings, see raytrain.cfg(5).
     """
 
     _backend = "command"
@@ -70,8 +72,11 @@ class DataParallelTrainer:
             ("datasets", datasets, dict), ("metadata", metadata, dict))
         self.train_loop_per_worker = train_loop_per_worker
         self.train_loop_config = train_loop_config
-        self.backend = backend or self._backend
         self.backend_config = backend_config
+        self.backend = backend or self._backend
+        if isinstance(backend_config, BackendConfig) and self.backend == "command":
+            self.backend = backend_config._runs_as or "command"
+            self._setup = self._setup or backend_config._set_up_by
         self.scaling_config = scaling_config or configs.ScalingConfig()
         self.run_config = run_config or configs.RunConfig()
         self.data_config = data_config or dataset_config or configs.DataConfig()
@@ -133,13 +138,16 @@ class DataParallelTrainer:
         packed = _shipping.read(os.path.join(path, PAYLOAD))
         settings = dict(packed["settings"])
         settings["resume_from_checkpoint"] = _fit.start_of(path, settings)
-        if train_loop_per_worker is None:
-            sys.path[:0] = [p for p in packed["sys_path"] if p not in sys.path]
-            function, config = _shipping.unpack(packed["function"])
-        else:
-            function, config = train_loop_per_worker, None
-            if train_loop_config is None:
-                config = _shipping.config_of(packed)
+        with _shipping.own_main():
+            if train_loop_per_worker is None:
+                sys.path[:0] = [p for p in packed["sys_path"] if p not in sys.path]
+                function, config = _shipping.unpack(packed["function"])
+            else:
+                function, config = train_loop_per_worker, None
+                if train_loop_config is None:
+                    config = _shipping.config_of(packed)
+            settings = {name: others[name] if name in others else _shipping.opened(value)
+                        for name, value in settings.items()}
         settings.update({"scaling_config": scaling_config or settings["scaling_config"],
                          "datasets": datasets or settings["datasets"], **others})
         run = copy.copy(run_config or settings["run_config"])
@@ -166,8 +174,11 @@ class DataParallelTrainer:
         if hasattr(config, "_keys"):
             keys: dict[str, Any] = config._keys()
             return keys
+        if isinstance(config, BackendConfig):
+            return {}
         if not isinstance(config, dict):
-            raise TypeError("backend_config is a dict, not " + type(config).__name__)
+            raise TypeError("backend_config is a dict, or of a subclass of "
+                            "raytrain.BackendConfig, not " + type(config).__name__)
         return dict(config)
 
     def __repr__(self) -> str:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from . import _gbdt, _gbdt_model
 from ._config import _Config
 from ._instead import refuse
+from .backend import BackendConfig
 from ._tree_workers import XGBoostFunctionTrainer
 
 __all__ = ["RayTrainReportCallback", "XGBoostConfig", "XGBoostPredictor", "XGBoostTrainer",
@@ -51,11 +52,14 @@ else:
         return RayTrainReportCallback
 
 
-class XGBoostConfig(_Config):
+class XGBoostConfig(_Config, BackendConfig):
     """How the workers of a training function communicate.
 
     xgboost_communicator: "rabit", the communicator of XGBoost; there is no other.
     """
+
+    _runs_as = "xgboost"
+    _set_up_by = "raytrain._tree_workers:xgboost_communicator"
 
     def __init__(self, xgboost_communicator: str = "rabit") -> None:
         if xgboost_communicator != "rabit":

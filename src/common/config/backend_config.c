@@ -13,6 +13,7 @@
 static const struct config_choice torch_backends[] = {
     {"gloo", NULL},
     {"nccl", NULL},
+    {"cpu:gloo,cuda:nccl", NULL},
     {NULL, NULL},
 };
 

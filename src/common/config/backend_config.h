@@ -6,7 +6,8 @@
 #include "util/error.h"
 
 struct backend_config {
-    char *backend;     /* "gloo" or "nccl"; NULL: nccl with GPUs, gloo without */
+    char *backend;     /* "gloo", "nccl" or "cpu:gloo,cuda:nccl"; NULL: nccl with GPUs,
+                          gloo without */
     char *init_method; /* "env", "tcp", or an URL for torch; NULL: "env" */
     int timeout_s;     /* of torch's collectives; default 0: torch's own */
 };

@@ -270,6 +270,61 @@ static int broadcast(struct companion *c, const struct request *q, struct reply 
     return n > 0 ? call_result(c, raytrain_broadcast(ctx, reply->data, n, 0), err) : 0;
 }
 
+/* What a session takes as the data of a message. */
+#define GATHERED_MAX ((size_t)64 << 20)
+
+static int gathered_set(struct reply *reply, const size_t *sizes, int n,
+                        struct error *err)
+{
+    json_t *all = json_array();
+
+    for (int i = 0; i < n; i++) {
+        json_array_append_new(all, json_integer((json_int_t)sizes[i]));
+        reply->n_data += sizes[i];
+    }
+    if (reply->n_data > GATHERED_MAX) {
+        json_decref(all);
+        return error_set(err, RAYTRAIN_ENOTSUP,
+                         "what the workers return has %zu bytes, and a message at most "
+                         "%zu: return less at a time",
+                         reply->n_data, GATHERED_MAX);
+    }
+    return reply_set(reply, "sizes", all, err);
+}
+
+/* All ranks' data to rank 0, in their order. */
+static int gather(struct companion *c, const struct request *q, struct reply *reply,
+                  struct error *err)
+{
+    raytrain_context *ctx = c->ctx;
+    int size = ctx->comm->size, rc;
+    size_t *sizes;
+    void *all = NULL;
+
+    if (call_result(c, raytrain_barrier(ctx), err) < 0)
+        return -1;
+    sizes = calloc((size_t)size, sizeof *sizes);
+    rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    if (size > 1)
+        rc = comm_agree(ctx->user, rc, err);
+    if (rc == 0 && size > 1) {
+        rc =
+            ctx->user->ops->gatherv(ctx->user, q->data, q->n_data, &all, sizes, 0, err);
+    } else if (rc == 0) {
+        sizes[0] = q->n_data;
+        all = malloc(q->n_data + 1);
+        if (all)
+            memcpy(all, q->data, q->n_data);
+        else
+            rc = error_set(err, RAYTRAIN_ENOMEM, "no memory for %zu bytes", q->n_data);
+    }
+    if (rc == 0)
+        rc = gathered_set(reply, sizes, raytrain_rank(ctx) == 0 ? size : 0, err);
+    free(sizes);
+    reply->data = all;
+    return rc;
+}
+
 /* The client keeps the last answer. */
 static int preemption(struct companion *c, const struct request *q, struct reply *reply,
                       struct error *err)
@@ -404,6 +459,7 @@ static const struct request_row rows[] = {
     {"report", report},
     {"barrier", barrier},
     {"broadcast", broadcast},
+    {"gather", gather},
     {"preemption", preemption},
     {"checkpoint_wait", checkpoint_wait},
     {"durable", durable},

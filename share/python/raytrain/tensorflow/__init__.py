@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._config import _Config
 from .._instead import refuse
+from ..backend import BackendConfig
 from ..trainer import DataParallelTrainer
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["TensorflowTrainer", "TensorflowConfig"]
 
 
-class TensorflowConfig(_Config):
+class TensorflowConfig(_Config, BackendConfig):
     """There is nothing to set: raytrain works out addresses and ports by itself."""
+
+    _runs_as = "tensorflow"
 
 
 class TensorflowTrainer(DataParallelTrainer):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-_BACKENDS = (None, "gloo", "nccl")
+from ..backend import BackendConfig
+
+_BOTH = "cpu:gloo,cuda:nccl"
+_BACKENDS = (None, "gloo", "nccl", _BOTH)
 _INIT_METHOD = re.compile(r"env(://)?|tcp|tcp://.+:\d{1,5}|file:///.+", re.DOTALL)
 
 
-class TorchConfig:
+class TorchConfig(BackendConfig):
     """How torch's process group is set up.
 
-    backend: "gloo", "nccl", or None: "nccl" if the worker has a GPU, else "gloo".
+    backend: "gloo", "nccl", "cpu:gloo,cuda:nccl" for both, each for tensors of its device,
+        or None: "nccl" if the worker has a GPU, else "gloo".
     init_method: where the processes meet. "env", or "tcp" for the same: at an address of
         rank 0's node that all nodes reach, and at any free port. "tcp://HOST:PORT": at
         this address of rank 0's node. "file:///PATH": by a file that all nodes share; its
@@ -19,11 +24,16 @@ class TorchConfig:
     timeout_s: seconds after which a collective operation of the process group fails.
     """
 
+    _runs_as = "torch"
+    _set_up_by = "raytrain.torch._trainer:set_up"
+
     def __init__(self, backend: str | None = None, init_method: str = "env",
                  timeout_s: int = 1800) -> None:
+        if isinstance(backend, str) and "," in backend:
+            backend = ",".join(sorted(part.strip() for part in backend.split(",")))
         if backend not in _BACKENDS:
-            raise ValueError(f"TorchConfig: backend is {backend!r}, not one of 'gloo' "
-                             f"and 'nccl'")
+            raise ValueError(f"TorchConfig: backend is {backend!r}, not one of 'gloo', 'nccl' "
+                             f"and '{_BOTH}'")
         if not _INIT_METHOD.fullmatch(init_method):
             raise ValueError(f"TorchConfig: init_method is {init_method!r}, not one of "
                              f"'env', 'tcp', 'tcp://HOST:PORT' and 'file:///PATH'")
@@ -38,6 +48,10 @@ class TorchConfig:
     def backend_name(self) -> str:
         """raytrain's name of the backend: --backend torch."""
         return "torch"
+
+    def _keys(self) -> dict[str, Any]:
+        keys = {"init_method": self.init_method, "timeout_s": int(self.timeout_s)}
+        return {**keys, "backend": self.backend} if self.backend else keys
 
     def __repr__(self) -> str:
         return (f"TorchConfig(backend={self.backend!r}, "

@@ -29,8 +29,7 @@ def ensure_process_group(device: torch.device) -> None:
         return
     timeout = timedelta(seconds=float(os.environ.get("RAYTRAIN_TORCH_TIMEOUT_S",
                                                      _TIMEOUT_S)))
-    backend = os.environ.get("RAYTRAIN_TORCH_BACKEND") or (
-        "nccl" if device.type == "cuda" else "gloo")
+    backend = _backend(device)
     if where.world_size == 1:
         dist.init_process_group(backend, store=dist.HashStore(), timeout=timeout, rank=0,
                                 world_size=1)
@@ -42,6 +41,16 @@ def ensure_process_group(device: torch.device) -> None:
     how = {"init_method": url} if url else {"store": _store(where, timeout)}
     dist.init_process_group(backend, timeout=timeout, rank=where.rank,
                             world_size=where.world_size, **how)
+
+
+def _backend(device: torch.device) -> str:
+    """That of the user. Of one for each device ("cpu:gloo,cuda:nccl"), that of this device
+    alone where torch does not know others: before 2.0, and without cards."""
+    backend = os.environ.get("RAYTRAIN_TORCH_BACKEND", "")
+    of_device = dict(part.split(":", 1) for part in backend.split(",") if ":" in part)
+    if of_device and (device.type == "cpu" or torch.__version__.startswith("1.")):
+        return of_device[device.type]
+    return backend or ("nccl" if device.type == "cuda" else "gloo")
 
 
 # ---- Where the user says ----

@@ -29,14 +29,6 @@ class TorchTrainer(DataParallelTrainer):
                             + type(torch_config).__name__)
         super().__init__(train_loop_per_worker, backend_config=torch_config, **settings)
 
-    def _backend_keys(self) -> dict[str, Any]:
-        config = self.backend_config
-
-        if config is None:
-            return {}
-        keys = {"init_method": config.init_method, "timeout_s": int(config.timeout_s)}
-        return {**keys, "backend": config.backend} if config.backend else keys
-
 
 def set_up(_config: Any) -> None:
     """In a worker, before the training function. COLLECTIVE."""
