@@ -1,8 +1,9 @@
-"""meet.py FRAMEWORK [RANK [report]]: meet the other ranks as that framework does, from its variables alone.
+"""meet.py FRAMEWORK [RANK [report]]: meet the other ranks as that framework does.
 
-Prints "met RANK of SIZE" once data of all ranks have been exchanged. torch is the real one;
-for the others the standard library follows what their sources read. With RANK this rank is
-killed then, with "report" in the middle of a report, while the others wait for it.
+It has its variables alone, and prints "met RANK of SIZE" once data of all ranks have
+been exchanged. torch is the real one; for the others the standard library follows what
+their sources read. With RANK this rank is killed then, with "report" in the middle of a
+report, while the others wait for it.
 """
 import http.client
 import json
@@ -115,8 +116,8 @@ def horovod_get(path):
 
 
 def horovod_group(scope, rank, size):
-    """All members put their address, get those of all, and say that they are done: Horovod
-    0.28.1, common/gloo/gloo_context.cc and http_store.cc."""
+    """All members put their address, get those of all, and say that they are done:
+    Horovod 0.28.1, common/gloo/gloo_context.cc and http_store.cc."""
     mine = b"\0%d.%f" % (rank, time.monotonic())
     assert horovod_ask("PUT", "/%s/%d" % (scope, rank), mine)[0] == 200
     for r in range(size):

@@ -10,7 +10,7 @@ _first = raytrain.get_checkpoint() is None
 
 
 def epoch_begins(epoch):
-    """The rank DIES is killed at the start of the third epoch, unless it has been resumed."""
+    """The rank DIES is killed at the start of the third epoch of the first attempt."""
     if epoch == 2 and _first and os.environ.get("DIES") == os.environ["RANK"]:
         os.kill(os.getpid(), signal.SIGKILL)
 

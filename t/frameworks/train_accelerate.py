@@ -1,4 +1,4 @@
-"""Accelerate's loop on CPUs; nothing says how many processes there are but the environment."""
+"""Accelerate's loop on CPUs: only the environment says how many processes there are."""
 import accelerate
 import torch
 
@@ -8,7 +8,8 @@ import shared
 accelerator = accelerate.Accelerator()
 assert accelerator.num_processes == 2, accelerator.state
 torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(),
+                            torch.nn.Linear(32, 1))
 optimizer = torch.optim.Adam(model.parameters(), 0.01)
 data = torch.utils.data.TensorDataset(torch.rand(256, 16))
 model, optimizer, loader = accelerator.prepare(

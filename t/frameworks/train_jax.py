@@ -1,4 +1,4 @@
-"""A sum over the processes in each step; jax.distributed.initialize() has no arguments."""
+"""The mean over the processes in each step; initialize() has no arguments."""
 import jax
 
 jax.distributed.initialize()
@@ -16,7 +16,10 @@ assert (jax.process_index(), jax.process_count()) == (rank, size)
 
 @jax.jit
 def gradient(weights, x):
-    return jax.grad(lambda w: jnp.mean((jnp.tanh(x @ w) - jnp.tanh(x.sum(1))) ** 2))(weights)
+    def loss(w):
+        return jnp.mean((jnp.tanh(x @ w) - jnp.tanh(x.sum(1))) ** 2)
+
+    return jax.grad(loss)(weights)
 
 
 weights, begin = jnp.zeros(16), 0
@@ -30,6 +33,7 @@ for epoch in range(begin, shared.EPOCHS):
         key = jax.random.fold_in(jax.random.key(0), 1000 * epoch + 10 * step + rank)
         mine = gradient(weights, jax.random.uniform(key, (32, 16)))
         weights = weights - 0.5 * multihost_utils.process_allgather(mine).mean(0)
-    raytrain.report({"sum": float(weights.sum())}, checkpoint=raytrain.Checkpoint.from_dict(
-        {"weights": np.asarray(weights), "epoch": epoch}))
+    state = {"weights": np.asarray(weights), "epoch": epoch}
+    raytrain.report({"sum": float(weights.sum())},
+                    checkpoint=raytrain.Checkpoint.from_dict(state))
 shared.say_bits([np.asarray(weights)])

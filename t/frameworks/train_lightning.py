@@ -1,4 +1,4 @@
-"""Lightning's Trainer, with the strategy, the environment and the callback of raytrain."""
+"""Lightning's Trainer, with raytrain's strategy, environment and callback."""
 import os
 
 import lightning.pytorch as pl

@@ -7,7 +7,8 @@ import shared
 
 dist.init_process_group("gloo")
 torch.manual_seed(0)
-net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(),
+                          torch.nn.Linear(32, 1))
 model = torch.nn.parallel.DistributedDataParallel(net)
 optimizer = torch.optim.Adam(model.parameters(), 0.01)
 begin = 0
@@ -26,7 +27,9 @@ for epoch in range(begin, shared.EPOCHS):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    raytrain.report({"loss": loss.item()}, checkpoint=raytrain.Checkpoint.from_dict(
-        {"model": net.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}))
+    state = {"model": net.state_dict(), "optimizer": optimizer.state_dict(),
+             "epoch": epoch}
+    raytrain.report({"loss": loss.item()},
+                    checkpoint=raytrain.Checkpoint.from_dict(state))
 shared.say_torch_bits(net)
 dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""The Trainer of Transformers, with the callback of raytrain. It saves its own state."""
+"""The Trainer of Transformers, which saves its own state, with raytrain's callback."""
 import os
 
 import torch
@@ -39,8 +39,9 @@ class Dies(transformers.TrainerCallback):
 torch.manual_seed(0)
 args = transformers.TrainingArguments(
     output_dir=os.path.join(raytrain.get_context().get_trial_dir(), "own"),
-    num_train_epochs=shared.EPOCHS, per_device_train_batch_size=16, learning_rate=0.01,
-    logging_strategy="epoch", save_strategy="epoch", report_to="none", disable_tqdm=True)
+    num_train_epochs=shared.EPOCHS, per_device_train_batch_size=16,
+    learning_rate=0.01, logging_strategy="epoch", save_strategy="epoch",
+    report_to="none", disable_tqdm=True)
 trainer = transformers.Trainer(model=Model(), args=args, train_dataset=Sums())
 trainer.add_callback(RayTrainReportCallback())
 trainer.add_callback(Dies())
