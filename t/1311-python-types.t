@@ -91,6 +91,81 @@ test_expect_success 'names of Ray are here or refused with what to use, as the m
 	"$PYTHON" ray.py
 '
 
+# A row is a class or a function of Ray Train's API reference and the names of its arguments.
+test_expect_success 'each argument of the API of Ray Train is taken, or refused with what to use' '
+	cat >arguments <<-\EOT &&
+	ScalingConfig trainer_resources num_workers use_gpu resources_per_worker placement_strategy accelerator_type label_selector use_tpu topology elastic_resize_monitor_interval_s
+	RunConfig name storage_path storage_filesystem failure_config checkpoint_config callbacks worker_runtime_env logging_config sync_config verbose stop progress_reporter log_to_file
+	FailureConfig max_failures fail_fast controller_failure_limit max_preemption_failures preemption_grace_s relax_collectives_on_preemption
+	CheckpointConfig num_to_keep checkpoint_score_attribute checkpoint_score_order checkpoint_frequency checkpoint_at_end
+	DataConfig datasets_to_split execution_options enable_shard_locality
+	Checkpoint path filesystem
+	Checkpoint.from_directory path
+	Checkpoint.to_directory path
+	Result metrics checkpoint error path metrics_dataframe best_checkpoints _storage_filesystem return_value
+	Result.from_path path storage_filesystem
+	Result.get_best_checkpoint metric mode
+	report metrics checkpoint checkpoint_dir_name checkpoint_upload_mode delete_local_checkpoint_after_upload checkpoint_upload_fn validation
+	get_dataset_shard dataset_name
+	get_all_reported_checkpoints consistency_mode timeout_s
+	WorkerGroupError error_message worker_failures
+	ControllerError controller_failure
+	collective.broadcast_from_rank_zero data
+	DataParallelTrainer train_loop_per_worker train_loop_config backend_config scaling_config run_config datasets dataset_config resume_from_checkpoint metadata validation_config
+	torch.TorchTrainer train_loop_per_worker train_loop_config torch_config scaling_config run_config datasets dataset_config resume_from_checkpoint metadata validation_config
+	tensorflow.TensorflowTrainer train_loop_per_worker train_loop_config tensorflow_config scaling_config run_config datasets dataset_config resume_from_checkpoint metadata validation_config
+	jax.JaxTrainer train_loop_per_worker train_loop_config jax_config scaling_config run_config datasets dataset_config validation_config
+	horovod.HorovodTrainer train_loop_per_worker train_loop_config horovod_config scaling_config run_config datasets dataset_config resume_from_checkpoint metadata
+	torch.TorchConfig backend init_method timeout_s
+	jax.JaxConfig use_tpu use_gpu
+	horovod.HorovodConfig nics verbose key ssh_port ssh_identity_file ssh_str timeout_s placement_group_timeout_s
+	xgboost.XGBoostConfig xgboost_communicator
+	EOT
+	cat >arguments.py <<-\EOT &&
+	import importlib, inspect, warnings
+	import raytrain
+	from raytrain._protocols import Arguments
+	for line in open("arguments"):
+	    whole, *names = line.split()
+	    module, _, name = whole.rpartition(".")
+	    owner = (getattr(raytrain, module) if module[:1].isupper() else
+	             importlib.import_module(f"raytrain.{module}".rstrip(".")))
+	    taken = set(inspect.signature(getattr(owner, name)).parameters)
+	    if "settings" in taken:
+	        taken |= set(Arguments.__annotations__)
+	    assert taken >= set(names), f"{whole} does not take {set(names) - taken}"
+
+	class Assigns(raytrain.DataConfig):
+	    def configure(self, datasets, world_size, worker_handles, worker_node_ids, **more):
+	        return []
+
+	def refused(kind, words, function, *args, **arguments):
+	    with warnings.catch_warnings():
+	        warnings.simplefilter("error")
+	        try:
+	            function(*args, **arguments)
+	        except (kind, UserWarning) as error:
+	            assert words in str(error), error
+	        else:
+	            raise AssertionError(words)
+	from raytrain.horovod import HorovodConfig
+	refused(TypeError, "list of names", raytrain.DataConfig, datasets_to_split="hello")
+	refused(TypeError, "list of names", raytrain.DataConfig, datasets_to_split={})
+	refused(NotImplementedError, "datasets_to_split", Assigns)
+	refused(NotImplementedError, "get_dataset_shard", raytrain.DataConfig().configure, {}, 1)
+	refused(NotImplementedError, "leave them out", raytrain.DataConfig.default_ingest_options)
+	refused(ValueError, "reads its rows itself", raytrain.DataConfig, execution_options={"a": 1})
+	refused(ValueError, "in logs/", raytrain.RunConfig, logging_config={})
+	refused(ValueError, "without ssh", HorovodConfig, ssh_port=22)
+	refused(ValueError, "start_timeout_s", HorovodConfig, timeout_s=10)
+	refused(NotImplementedError, "BatchPredictor", raytrain.DataParallelTrainer, print,
+	        validation_config={})
+	raytrain.DataConfig(["train"], enable_shard_locality=False)
+	assert HorovodConfig() == HorovodConfig(nics=None, verbose=1)
+	EOT
+	"$PYTHON" arguments.py
+'
+
 test_expect_success 'the client is marked as typed' '
 	test -f "$client/raytrain/py.typed" &&
 	grep raytrain/py.typed "$srcdir/share/local.mk"

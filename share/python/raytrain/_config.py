@@ -11,10 +11,11 @@ import math
 import os
 import re
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Sequence, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Sequence, cast
 
 from . import _constraint
 from .callback import is_callback
+from .errors import NotSupported, WrongType
 
 if TYPE_CHECKING:
     from ._protocols import Path
@@ -394,21 +395,53 @@ class SyncConfig(_Config):
 
 
 class DataConfig(_Config):
-    """datasets_to_split: "all", or the names of the datasets that are divided among the
-    workers; of the others each worker reads all rows."""
+    """How the datasets are divided.
+
+    datasets_to_split: "all", or the names of the datasets that are divided among the
+        workers; of the others each worker reads all rows.
+    execution_options: Not None: a warning.
+    enable_shard_locality: No effect.
+
+    A subclass with a method configure() of its own is refused.
+    """
 
     _settings = ("datasets_to_split",)
     datasets_to_split: str | list[str]
 
     def __init__(self, datasets_to_split: str | list[str] = "all",
                  execution_options: object = None,
-                 enable_shard_locality: bool | None = None) -> None:
-        _ignored("DataConfig", {"execution_options": execution_options,
-                                "enable_shard_locality": enable_shard_locality},
+                 enable_shard_locality: bool = True) -> None:
+        _ignored("DataConfig", {"execution_options": execution_options},
                  "every worker reads its rows itself")
-        if datasets_to_split != "all" and isinstance(datasets_to_split, str):
-            raise ValueError("DataConfig: datasets_to_split is 'all' or a list of names")
+        if datasets_to_split != "all" and not (
+                isinstance(datasets_to_split, (list, tuple)) and
+                all(isinstance(name, str) for name in datasets_to_split)):
+            raise WrongType("DataConfig: datasets_to_split is 'all' or a list of names, not "
+                            f"{datasets_to_split!r}")
+        if type(self).configure is not DataConfig.configure:
+            raise NotSupported(
+                "DataConfig: workers read their rows themselves, so that configure() cannot "
+                "assign them: name the datasets that are divided in datasets_to_split, and "
+                "change rows with the methods of the Dataset before it is given to the trainer")
         self._set(locals())
+
+    def configure(self, datasets: object, world_size: int, worker_handles: object = None,
+                  worker_node_ids: object = None, **more: object) -> NoReturn:
+        """Ray's way to assign rows to workers.
+
+        Raises NotSupported: raytrain.get_dataset_shard() in each worker does that.
+        """
+        raise NotSupported("DataConfig.configure(): each worker opens its own rows by "
+                           "raytrain.get_dataset_shard(name)")
+
+    @staticmethod
+    def default_ingest_options() -> NoReturn:
+        """Ray's settings of its engine for data.
+
+        Raises NotSupported: here there are none.
+        """
+        raise NotSupported("DataConfig.default_ingest_options(): every worker reads its rows "
+                           "itself, and there are no execution_options; leave them out")
 
 
 def local_path(path: Path | bytes) -> str:
@@ -522,6 +555,7 @@ class RunConfig(_Config):
                  callbacks: Sequence[UserCallback | str | dict[str, Any]] | None = None,
                  progress_reporter: object = None,
                  log_to_file: object = None, worker_runtime_env: object = None,
+                 logging_config: object = None,
                  stop_before_end_s: float | None = None, grace_s: float | None = None,
                  requeue_on_stop: bool | None = None, on_existing: str | None = None,
                  launcher: str | None = None, options: Sequence[str] = (),
@@ -547,6 +581,9 @@ class RunConfig(_Config):
                  "raytrain-run shows the progress; verbose=0 turns it off")
         _ignored("RunConfig", {"log_to_file": log_to_file or None},
                  "what workers print is always in logs/ of the run directory")
+        _ignored("RunConfig", {"logging_config": logging_config},
+                 "what workers print is in logs/ of the run directory, and show= says whose "
+                 "output is printed")
         _ignored("RunConfig", {"worker_runtime_env": worker_runtime_env},
                  "workers inherit the environment, interpreter, path and directory of "
                  "the process that calls fit()")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-_VALIDATION = ("validate in the training function, or predict with the checkpoints of the run "
+VALIDATION = ("validate in the training function, or predict with the checkpoints of the run "
                "by raytrain.BatchPredictor(result.checkpoint, ...)")
 _TUNE = "raytrain-run --sweep KEY=A,B,C starts a run for each value; see raytrain-run(1)"
 _WORKER_DATA = "each worker reads its own rows: raytrain.get_dataset_shard(name)"
@@ -16,9 +16,9 @@ INSTEAD: dict[str, dict[str, str]] = {
         "LoggingConfig": "what workers print is in logs/ of the run's directory, and "
                          "raytrain-run --show prints it; see raytrain-run(1)",
         "TuneReportCallback": _TUNE,
-        "ValidationConfig": _VALIDATION,
-        "ValidationFn": _VALIDATION,
-        "ValidationTaskConfig": _VALIDATION,
+        "ValidationConfig": VALIDATION,
+        "ValidationFn": VALIDATION,
+        "ValidationTaskConfig": VALIDATION,
     },
     "data": {
         "aggregate": "use groupby(), sum(), min(), max(), mean() or std()",

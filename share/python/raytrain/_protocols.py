@@ -112,6 +112,7 @@ class Arguments(TypedDict, total=False):
     resume_from_checkpoint: CheckpointLike | None
     preprocessor: Preprocessor | None
     backend: str | None
+    validation_config: object
 
 
 class FunctionTrainer(Trainer, Protocol):

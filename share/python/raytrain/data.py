@@ -1036,12 +1036,12 @@ def _no_dataset(name: str, names: list[str]) -> str:
     return f"there is no dataset {name!r}; the datasets are {', '.join(names)}"
 
 
-def get_dataset_shard(name: str = "train", equal: bool = True) -> DataIterator:
+def get_dataset_shard(dataset_name: str = "train", equal: bool = True) -> DataIterator:
     """This worker's shard of a dataset of the trainer or of the configuration. COLLECTIVE at
     the first use of its rows.
 
     Args:
-        name: The dataset's.
+        dataset_name: The dataset's.
         equal: False: shards may differ by a row, so that none is left out; for an
             evaluation.
 
@@ -1051,6 +1051,7 @@ def get_dataset_shard(name: str = "train", equal: bool = True) -> DataIterator:
     Raises:
         KeyError: There is no dataset with this name.
     """
+    name = dataset_name
     if not isinstance(name, str):
         raise TypeError(f"the name of a dataset is a string, not {type(name).__name__}")
     names = _made_rows.public_names(_session.facts().get("datasets", ()))

@@ -10,8 +10,10 @@ from . import _config as configs
 from . import _fit, _shipping
 from ._arguments import check_preprocessor, check_types, takes_config
 from ._shipping import PAYLOAD
+from ._instead import VALIDATION
 from .backend import BackendConfig
 from .data import from_memory
+from .errors import NotSupported
 
 if TYPE_CHECKING:
     from ._protocols import CheckpointLike, DatasetLike, Path, TrainFunction
@@ -59,7 +61,10 @@ class DataParallelTrainer:
                  datasets: Mapping[str, DatasetLike] | None = None,
                  metadata: dict[str, Any] | None = None,
                  resume_from_checkpoint: CheckpointLike | None = None,
-                 preprocessor: Preprocessor | None = None) -> None:
+                 preprocessor: Preprocessor | None = None,
+                 validation_config: object = None) -> None:
+        if validation_config is not None:
+            raise NotSupported("a trainer has no validation_config=: " + VALIDATION)
         if not callable(train_loop_per_worker):
             raise TypeError("train_loop_per_worker is a function, not "
                             f"{type(train_loop_per_worker).__name__}")
