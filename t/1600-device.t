@@ -123,6 +123,37 @@ test_expect_success 'if a copy fails, earlier checkpoints stay, and the run can 
 	run_on_cards copy 2 --resume &&
 	same_numbers runs/calm/checkpoint_000005.h5 runs/copy/checkpoint_000005.h5
 '
+test_expect_success 'a graph that is captured while a checkpoint is written is not spoiled' '
+	rm log && run_on_cards capture 2 capture=true && none_left 2 &&
+	same_numbers runs/calm/checkpoint_000005.h5 runs/capture/checkpoint_000005.h5 &&
+	run_on_cards capture-overlap 2 capture=true overlap=fence && none_left 4 &&
+	same_numbers runs/calm/checkpoint_000005.h5 runs/capture-overlap/checkpoint_000005.h5
+'
+test_expect_success 'a card may be reset as soon as the last report has returned' '
+	rm log && run_on_cards reset 2 reset=true && none_left 2 &&
+	same_numbers runs/calm/checkpoint_000005.h5 runs/reset/checkpoint_000005.h5
+'
+test_expect_success 'a reset while copies are under way is a failure that says what to do' '
+	expect_status 1 run_on_cards lost 2 reset=true overlap=fence &&
+	grep "was reset, as by cudaDeviceReset().*raytrain_checkpoint_wait()" err &&
+	test -f runs/lost/checkpoint_000004.h5 &&
+	test_path_is_missing runs/lost/checkpoint_000005.h5
+'
+# failed_kernel HOW [KEY=VALUE]...: a kernel of rank 1 fails in iteration 3, whose checkpoint is not published.
+failed_kernel () {
+	how=$1 && shift &&
+	expect_status 1 run_on_cards $how 2 fail=$how fail_at=3 fail_rank=1 "$@" &&
+	grep "rank 1.*CUDA_ERROR_ILLEGAL_ADDRESS.*a kernel of this process has failed" err &&
+	test -f runs/$how/checkpoint_000002.h5 &&
+	test_path_is_missing runs/$how/checkpoint_000003.h5
+}
+test_expect_success 'what a kernel that fails leaves behind is not saved' '
+	failed_kernel fault iterations=3
+'
+test_expect_success 'a kernel that has failed is named by the next report, also without a checkpoint' '
+	failed_kernel unseen &&
+	test "$(tail -n 1 runs/unseen/result.json | jq .training_iteration)" = 2
+'
 # The functions of the stand-in are those of CUDA by other names, so these show what is AMD's own.
 test_expect_success 'cards of AMD are the same: saves, restarts, collectives' '
 	ln -s "$builddir/t/device/libamdhip64.so.6" standin/ && rm log &&

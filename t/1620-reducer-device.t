@@ -65,6 +65,9 @@ test_expect_success 'gradients in allocations that touch each other are not copi
 test_expect_success "a sharded reducer of two workers, with one type in one bucket" '
 	same_bits 2 sharded=true layout=own && same_bits 2 sharded=true layout=block
 '
+test_expect_success 'a graph that is captured while gradients are averaged is not spoiled' '
+	same_bits 2 capture=true && same_bits 2 capture=true sharded=true layout=own
+'
 for layout in block reverse scattered own mixed; do
 	test_expect_success "a sharded reducer, with gradients in layout $layout" '
 		same_bits 3 sharded=true layout=$layout types=all bucket_bytes=200

@@ -40,6 +40,9 @@ test_expect_success 'gradients in allocations that touch each other are not comb
 	same_bits layout=touching types=float64 &&
 	same_bits layout=touching types=float64 sharded=true back=true
 '
+test_expect_success 'a graph that is captured while gradients are averaged is not spoiled' '
+	same_bits capture=true
+'
 test_expect_success 'work is queued on a stream of the training function' '
 	same_bits stream=true types=all && same_bits stream=true layout=own sharded=true back=true
 '

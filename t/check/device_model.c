@@ -21,13 +21,17 @@
  *          with a fence | "unfenced": it does not, which is wrong
  *   early = FIFO: after the first checkpoint, make reports without one until its given memory
  *          is back, then open and close the FIFO
+ *   capture (false): a graph is captured on a stream that has no part in this, while each report
+ *          is made and its checkpoint is written; it must not be spoiled
+ *   reset (false): the card is reset after the last report, and the function returns
  *   late (false): what other threads wait for on a card runs after the next step
  *   fail_at (0): at this iteration, rank fail_rank (0; -1: each one) ...
  *   fail = "kill" | "host": puts host memory as a card's | "other": the wrong card's |
  *          "id": that of a card that is not there | "freed": freed memory | "late": memory
  *          that the last rank frees before the report | "mean": combines host memory as a
  *          card's | "read": reads the restored model into host memory as a card's |
- *          a value of STANDIN_CUDA_FAIL;
+ *          "fault": a kernel fails before the report | "unseen": one fails, which is waited for,
+ *          but not looked at, and the report has no checkpoint | a value of STANDIN_CUDA_FAIL;
  *          with `collect` before it is: "inside": is killed when its card comes to the
  *          collectives, and writes the time to the file "died" | "break": its next collective
  *          breaks | "apart": combines fewer numbers
@@ -60,6 +64,11 @@
     F(cuMemFreeHost, (void *))                                                         \
     F(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, void *))                  \
     F(cuStreamSynchronize, (void *))                                                   \
+    F(cuStreamCreate, (void **, unsigned int))                                         \
+    F(cuStreamDestroy_v2, (void *))                                                    \
+    F(cuStreamBeginCapture_v2, (void *, int))                                          \
+    F(cuStreamEndCapture, (void *, void **))                                           \
+    F(standin_fault, (void *))                                                         \
     F(standin_hold, (int))                                                             \
     F(standin_launch, (void *, void (*)(void *), void *))
 
@@ -67,6 +76,7 @@
 static struct {
     FUNCTIONS(MEMBER)
     void *(*standin_inside)(uint64_t);
+    void (*standin_reset)(int);
 } cuda;
 
 static void *symbol(void *object, const char *name)
@@ -90,6 +100,7 @@ static void library_open(void)
 #define FIND(name, arguments) *(void **)&cuda.name = symbol(object, #name);
     FUNCTIONS(FIND)
     FIND(standin_inside, )
+    FIND(standin_reset, )
 }
 
 /* What a call of the library has returned is 0. */
@@ -103,7 +114,7 @@ static void must(int rc)
 
 struct model {
     raytrain_context *ctx;
-    bool card, scribble, late, overlap, fence;
+    bool card, scribble, late, overlap, fence, capture, reset;
     int id;
     void *context;
     uint64_t n, first, rows; /* this rank's rows */
@@ -186,6 +197,8 @@ static void settings_get(struct model *m)
 
     if (raytrain_config_bool(m->ctx, "scribble", false, &m->scribble) ||
         raytrain_config_bool(m->ctx, "late", false, &m->late) ||
+        raytrain_config_bool(m->ctx, "capture", false, &m->capture) ||
+        raytrain_config_bool(m->ctx, "reset", false, &m->reset) ||
         raytrain_config_string(m->ctx, "overlap", "none", &overlap))
         abort();
     m->overlap = strcmp(overlap, "none") != 0;
@@ -477,6 +490,10 @@ static int fail(struct model *m, raytrain_checkpoint *ck, int64_t iteration)
         return 0;
     if (strcmp(how, "kill") == 0)
         kill(getpid(), SIGKILL);
+    if (strcmp(how, "fault") == 0 || strcmp(how, "unseen") == 0) {
+        must(cuda.standin_fault(NULL));
+        return 0;
+    }
     if (!strchr(how, ':'))
         return wrong_put(m, ck, how);
     standin_fail("STANDIN_CUDA_FAIL", how);
@@ -484,6 +501,34 @@ static int fail(struct model *m, raytrain_checkpoint *ck, int64_t iteration)
 }
 
 /* ---- Training ---- */
+
+/* Is it a report without the checkpoint, after a kernel that has failed? */
+static bool is_unseen(const struct model *m, int64_t iteration)
+{
+    const char *how;
+
+    if (raytrain_config_string(m->ctx, "fail", "", &how))
+        abort();
+    if (strcmp(how, "unseen") != 0 || !is_failing(m, iteration))
+        return false;
+    return cuda.cuStreamSynchronize(NULL) != 0;
+}
+
+static int captured_report(const struct model *m, const raytrain_metric metrics[],
+                           raytrain_checkpoint *ck)
+{
+    void *stream, *graph;
+    int rc;
+
+    must(cuda.cuStreamCreate(&stream, 1));
+    must(cuda.cuStreamBeginCapture_v2(stream, 0));
+    rc = raytrain_report(m->ctx, metrics, 1, ck);
+    if (rc == 0)
+        rc = raytrain_checkpoint_wait(m->ctx);
+    must(cuda.cuStreamEndCapture(stream, &graph));
+    must(cuda.cuStreamDestroy_v2(stream));
+    return rc;
+}
 
 static int report(struct model *m, int64_t iteration, bool give)
 {
@@ -499,8 +544,13 @@ static int report(struct model *m, int64_t iteration, bool give)
         raytrain_checkpoint_discard(ck);
         return rc;
     }
+    if (is_unseen(m, iteration)) {
+        raytrain_checkpoint_discard(ck);
+        ck = NULL;
+    }
     hold(m, true);
-    return raytrain_report(m->ctx, metrics, 1, ck);
+    return m->capture ? captured_report(m, metrics, ck)
+                      : raytrain_report(m->ctx, metrics, 1, ck);
 }
 
 #define REPORTS_MAX  100000
@@ -543,6 +593,10 @@ static int train(struct model *m, int64_t iterations, bool collect, bool give)
             rc = early_await(m);
     }
     hold(m, false);
+    if (rc == 0 && m->reset) {
+        cuda.standin_reset(m->id);
+        return 0;
+    }
     return rc != 0 ? rc : raytrain_checkpoint_wait(m->ctx);
 }
 
@@ -570,7 +624,7 @@ int train_func(raytrain_context *ctx)
     card = card && (!mixed || raytrain_rank(ctx) % 2 == 0);
     model_create(&m, ctx, card, (int)n_cards, (uint64_t)n);
     rc = train(&m, iterations, collect, give);
-    if (rc != 0)
+    if (rc != 0 || m.reset)
         return rc;
     if (card)
         must(cuda.cuCtxGetCurrent(&context));

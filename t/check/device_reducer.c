@@ -9,6 +9,8 @@
  *   card (true): the model is on card local_rank % cards; false: on the host
  *   cards (2): how many there are
  *   stream (false): the work is queued on a stream of its own, not on the default one
+ *   capture (false): a graph is captured, on a stream that has no part in this, while gradients
+ *          are averaged; it must not be spoiled
  *   types = "float32" | "float64" | "float16" | "bfloat16" | "all" (by turns)
  *   layout = "block": gradients are adjacent, in index order | "reverse": in reverse order |
  *          "scattered" | "touching": each is an allocation of its own, and begins where the one
@@ -50,6 +52,8 @@
     F(cuStreamCreate, (void **, unsigned int))                                         \
     F(cuStreamDestroy_v2, (void *))                                                    \
     F(cuStreamSynchronize, (void *))                                                   \
+    F(cuStreamBeginCapture_v2, (void *, int))                                          \
+    F(cuStreamEndCapture, (void *, void **))                                           \
     F(standin_launch, (void *, void (*)(void *), void *))
 
 #define MEMBER(name, arguments) int(*name) arguments;
@@ -148,7 +152,7 @@ static const uint64_t shapes[TENSORS][2] = {{3, 40}, {7, 1},  {0, 5},  {50, 3}, 
 
 struct model {
     raytrain_context *ctx;
-    bool card, sharded, same, back;
+    bool card, sharded, same, back, capture;
     int id, cards;
     void *context, *stream;
     const char *layout;
@@ -508,6 +512,19 @@ static int model_step(struct model *m, const char *how)
     return rc == 0 && m->sharded ? raytrain_reducer_gather(m->reducer) : rc;
 }
 
+static int captured_step(struct model *m, const char *how)
+{
+    void *stream, *graph;
+    int rc;
+
+    must(cuda.cuStreamCreate(&stream, 1));
+    must(cuda.cuStreamBeginCapture_v2(stream, 0));
+    rc = model_step(m, how);
+    must(cuda.cuStreamEndCapture(stream, &graph));
+    must(cuda.cuStreamDestroy_v2(stream));
+    return rc;
+}
+
 static int report(struct model *m)
 {
     const raytrain_metric metrics[] = {{"loss", 1}};
@@ -531,7 +548,7 @@ static int train(struct model *m, int64_t iterations, int64_t bucket_bytes,
     if (rc == 0)
         rc = model_restore(m);
     while (rc == 0 && raytrain_training_iteration(m->ctx) < iterations) {
-        rc = model_step(m, how);
+        rc = m->card && m->capture ? captured_step(m, how) : model_step(m, how);
         if (rc == 0)
             rc = report(m);
     }
@@ -554,6 +571,7 @@ int train_func(raytrain_context *ctx)
         raytrain_config_int(ctx, "cards", 2, &cards) ||
         raytrain_config_bool(ctx, "card", true, &m.card) ||
         raytrain_config_bool(ctx, "stream", false, &stream) ||
+        raytrain_config_bool(ctx, "capture", false, &m.capture) ||
         raytrain_config_bool(ctx, "sharded", false, &m.sharded) ||
         raytrain_config_bool(ctx, "same", false, &m.same) ||
         raytrain_config_bool(ctx, "back", false, &m.back) ||

@@ -11,11 +11,17 @@
  *     ends, at the next multiple of 8, and what crosses from one to the other is refused.
  *   - a stream does nothing until something waits for it, and then only what it must. So what
  *     does not wait sees old bytes, every time, and no thread or delay is needed. The default
- *     stream is one of them, per card: streams are created with CU_STREAM_NON_BLOCKING only.
+ *     stream is one of them, per card: none waits for another.
  *     cuEventQuery() is a wait that goes on in a thread.
  *   - pinned memory is full of 0xa5 at first, and only such memory, or memory that is
  *     registered, is copied from and to.
  *   - most calls need a current context; handles of another card are refused.
+ *   - while a stream captures a graph, what is queued there is not done, and a stream that waits
+ *     for an event of it captures, too. Calls that are unsafe then, by the rules of
+ *     cuThreadExchangeStreamCaptureMode(), spoil the capture. Graphs cannot be launched.
+ *   - a kernel that fails (standin_fault()) makes all later calls on its card return 700.
+ *   - after standin_reset() the card has no memory, streams or events, and its calls return 709
+ *     until its context is retained again. Who uses an old stream crashes, as with CUDA.
  *
  * Environment, read at each call:
  *   STANDIN_CUDA_LOG=FILE      append "open PID" when it is loaded, and "left PID N" with what
@@ -51,8 +57,17 @@ enum {
     INVALID_HANDLE = 400,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
+    CONTEXT_IS_DESTROYED = 709,
     ALREADY_REGISTERED = 712,
-    NOT_REGISTERED = 713
+    NOT_REGISTERED = 713,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_INVALIDATED = 901,
+    CAPTURE_UNJOINED = 904,
+    CAPTURE_IMPLICIT = 906,
+    CAPTURED_EVENT = 907,
+
+    MODE_GLOBAL = 0, /* of captures, and of threads */
+    MODE_RELAXED = 2
 };
 
 #define CARDS_MAX 8
@@ -66,6 +81,16 @@ struct memory {
     size_t n;
     int card;        /* -1: pinned */
     bool registered; /* pinned, and the user's */
+    int owner;       /* the card in whose context it was allocated */
+    uint64_t number;
+};
+
+struct capture {
+    struct capture *next;
+    struct stream *origin;
+    int mode;
+    pid_t thread;
+    bool spoiled, forked; /* forked: another stream has joined */
 };
 
 struct stream {
@@ -74,6 +99,8 @@ struct stream {
     struct work *first, **last;
     long queued, done; /* works */
     bool running;      /* a thread is in its first work */
+    bool blocking;     /* the default stream waits for it */
+    struct capture *capture;
     bool background;   /* a thread of ours runs what it has, up to `wanted` */
     long wanted;
 };
@@ -82,6 +109,8 @@ struct event {
     struct stream *stream; /* NULL: not recorded */
     long after;            /* so many works of the stream are done */
     int hold;              /* how many there had been before it was recorded */
+    struct capture *capture; /* it is part of a graph */
+    int card, life;
 };
 
 struct work {
@@ -92,25 +121,33 @@ struct work {
     unsigned char *to, *from; /* a copy; without from: zeros */
     size_t n;
     struct event wait;
+    int fault; /* the card that fails, from 1 on */
 };
 
 struct context {
     int card, retained;
+    int n_events;
+    int life;     /* how often it was destroyed */
+    bool is_dead; /* and not retained since */
+    int failed;   /* what all calls return */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* a work is done */
 static struct memory *memories;
-static struct stream *streams;
+static struct stream *streams, *lost; /* lost: the card was reset */
+static struct capture *captures;
 static struct stream defaults[CARDS_MAX];
 static struct context primaries[CARDS_MAX];
 static int n_events, n_holds;
 static atomic_int n_calls;
+static uint64_t n_allocated;
 static bool is_ready, held;
 static __thread bool in_kernel;
 static pthread_cond_t released = PTHREAD_COND_INITIALIZER;
 static __thread struct context *stack[16];
 static __thread int depth;
+static __thread int thread_mode;
 
 static int number(const char *name, int fallback)
 {
@@ -145,12 +182,40 @@ static struct context *current(void)
     return depth > 0 ? stack[depth - 1] : NULL;
 }
 
+/* What the card of the current context has to say to any call. */
+static int condition(void)
+{
+    const struct context *c = current();
+
+    return !c ? INVALID_CONTEXT : c->is_dead ? CONTEXT_IS_DESTROYED : c->failed;
+}
+
 /* What most functions begin with. */
 #define ENTER(needs_context)                                                           \
     if (fails(__func__))                                                               \
         return ILLEGAL_ADDRESS;                                                        \
-    if ((needs_context) && !current())                                                 \
-        return INVALID_CONTEXT;
+    if ((needs_context) && condition() != SUCCESS)                                     \
+        return condition();
+
+/* Calls that are unsafe while a graph is captured. The lock is not held. */
+static bool is_unsafe(void)
+{
+    bool spoils = false;
+
+    pthread_mutex_lock(&lock);
+    for (struct capture *c = captures; c && thread_mode != MODE_RELAXED; c = c->next)
+        if (c->mode != MODE_RELAXED &&
+            (c->thread == gettid() ||
+             (c->mode == MODE_GLOBAL && thread_mode == MODE_GLOBAL)))
+            c->spoiled = spoils = true;
+    pthread_mutex_unlock(&lock);
+    return spoils;
+}
+
+#define ENTER_UNSAFE                                                                   \
+    ENTER(true)                                                                        \
+    if (is_unsafe())                                                                   \
+        return CAPTURE_UNSUPPORTED;
 
 static void log_line(const char *word, int n)
 {
@@ -231,7 +296,8 @@ static int memory_add(size_t n, int card, uintptr_t *address)
         return OUT_OF_MEMORY;
     }
     memset(in, 0xa5, n);
-    *m = (struct memory){memories, out, in, n, card, false};
+    *m = (struct memory){memories,        out,          in, n, card, false,
+                         current()->card, ++n_allocated};
     memories = m;
     *address = m->address;
     return SUCCESS;
@@ -267,7 +333,8 @@ static int memory_register(void *p, size_t n)
         }
     if (!m)
         return OUT_OF_MEMORY;
-    *m = (struct memory){memories, begin, p, n, -1, true};
+    *m = (struct memory){memories,        begin,        p, n, -1, true,
+                         current()->card, ++n_allocated};
     memories = m;
     return SUCCESS;
 }
@@ -333,6 +400,8 @@ static void work_run(struct work *w)
         memset(w->to, 0, w->n);
     if (w->kernel)
         kernel_run(w);
+    if (w->fault)
+        primaries[w->fault - 1].failed = ILLEGAL_ADDRESS;
 }
 
 static struct stream *stream_busy(void)
@@ -382,6 +451,15 @@ static void stream_start(struct stream *s, long until)
     pthread_detach(thread);
 }
 
+/* The capture of a stream for which the default stream of the card would wait. */
+static struct capture *capture_implied(int card)
+{
+    for (struct stream *s = streams; s; s = s->next)
+        if (s->blocking && s->capture && s->card == card)
+            return s->capture;
+    return NULL;
+}
+
 /* NULL: it is none of the current card's. */
 static struct stream *stream_of(void *handle)
 {
@@ -389,6 +467,9 @@ static struct stream *stream_of(void *handle)
 
     if (!handle)
         return &defaults[current()->card];
+    for (const struct stream *l = lost; l; l = l->next)
+        if (l == handle)
+            abort();
     while (s && s != handle)
         s = s->next;
     return s && s->card == current()->card ? s : NULL;
@@ -403,6 +484,19 @@ static int work_add(void *stream, struct work work)
         return INVALID_HANDLE;
     if (!w)
         return OUT_OF_MEMORY;
+    if (!stream && capture_implied(s->card)) {
+        capture_implied(s->card)->spoiled = true;
+        free(w);
+        return CAPTURE_IMPLICIT;
+    }
+    if (work.wait.capture && !s->capture) {
+        s->capture = work.wait.capture;
+        s->capture->forked = true;
+    }
+    if (s->capture) { /* a node of the graph */
+        free(w);
+        return SUCCESS;
+    }
     *w = work;
     *s->last = w;
     s->last = &w->next;
@@ -445,6 +539,60 @@ API int standin_launch_long(void *stream, void (*kernel)(void *arg), void *arg)
     rc = work_add(stream, (struct work){.kernel = kernel, .arg = arg, .is_long = true});
     pthread_mutex_unlock(&lock);
     return rc;
+}
+
+API int standin_fault(void *stream)
+{
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    rc = work_add(stream, (struct work){.fault = current()->card + 1});
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+static void streams_lose(int card)
+{
+    for (struct stream **at = &streams, *s; (s = *at);) {
+        if (s->card != card) {
+            at = &s->next;
+            continue;
+        }
+        *at = s->next;
+        s->next = lost;
+        lost = s;
+    }
+}
+
+static void memory_lose(int card)
+{
+    for (struct memory **at = &memories, *m; (m = *at);) {
+        if (m->owner != card) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        if (!m->registered)
+            munmap(m->inside, m->n);
+        free(m);
+    }
+}
+
+API void standin_reset(int card)
+{
+    struct stream *d = &defaults[card];
+
+    pthread_mutex_lock(&lock);
+    streams_lose(card);
+    memory_lose(card);
+    d->done = d->queued; /* what is queued is not done */
+    d->first = NULL;
+    d->last = &d->first;
+    n_events -= primaries[card].n_events;
+    primaries[card] = (struct context){
+        .card = card, .life = primaries[card].life + 1, .is_dead = true};
+    pthread_mutex_unlock(&lock);
 }
 
 API void standin_start(void *stream)
@@ -534,8 +682,9 @@ API int cuDeviceGetCount(int *n)
 
 API int cuGetErrorName(int error, const char **name)
 {
-    *name =
-        error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_OTHER";
+    *name = error == ILLEGAL_ADDRESS        ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == CONTEXT_IS_DESTROYED ? "CUDA_ERROR_CONTEXT_IS_DESTROYED"
+                                            : "CUDA_ERROR_OTHER";
     return SUCCESS;
 }
 
@@ -552,6 +701,7 @@ API int cuDevicePrimaryCtxRetain(void **context, int card)
     if (card < 0 || card >= cards())
         return INVALID_DEVICE;
     primaries[card].retained++;
+    primaries[card].is_dead = false;
     *context = &primaries[card];
     return SUCCESS;
 }
@@ -584,7 +734,9 @@ API int cuCtxPushCurrent_v2(void *context)
 
 API int cuCtxPopCurrent_v2(void **context)
 {
-    ENTER(true)
+    ENTER(false)
+    if (depth == 0)
+        return INVALID_CONTEXT;
     *context = stack[--depth];
     return SUCCESS;
 }
@@ -610,7 +762,7 @@ API int cuMemAlloc_v2(uint64_t *p, size_t n)
     uintptr_t address;
     int rc;
 
-    ENTER(true)
+    ENTER_UNSAFE
     pthread_mutex_lock(&lock);
     rc = memory_add(n, current()->card, &address);
     pthread_mutex_unlock(&lock);
@@ -623,7 +775,7 @@ API int cuMemFree_v2(uint64_t p)
 {
     int rc;
 
-    ENTER(true)
+    ENTER_UNSAFE
     pthread_mutex_lock(&lock);
     all_run();
     rc = memory_remove((uintptr_t)p, false);
@@ -637,7 +789,7 @@ API int cuMemHostAlloc(void **p, size_t n, unsigned int flags)
     int rc;
 
     (void)flags;
-    ENTER(true)
+    ENTER_UNSAFE
     pthread_mutex_lock(&lock);
     rc = memory_add(n, -1, &address);
     pthread_mutex_unlock(&lock);
@@ -650,7 +802,7 @@ API int cuMemFreeHost(void *p)
 {
     int rc;
 
-    ENTER(true)
+    ENTER_UNSAFE
     pthread_mutex_lock(&lock);
     all_run();
     rc = memory_remove((uintptr_t)p, true);
@@ -662,7 +814,7 @@ API int cuMemHostRegister_v2(void *p, size_t n, unsigned int flags)
 {
     int rc;
 
-    ENTER(true)
+    ENTER_UNSAFE
     if (flags != 1 || !p || n == 0)
         return INVALID_VALUE;
     pthread_mutex_lock(&lock);
@@ -675,7 +827,7 @@ API int cuMemHostUnregister(void *p)
 {
     int rc;
 
-    ENTER(true)
+    ENTER_UNSAFE
     pthread_mutex_lock(&lock);
     rc = memory_unregister(p);
     pthread_mutex_unlock(&lock);
@@ -687,7 +839,7 @@ API int cuPointerGetAttribute(void *value, int attribute, uint64_t p)
     struct memory *m;
     int rc = SUCCESS;
 
-    ENTER(true)
+    ENTER(false)
     pthread_mutex_lock(&lock);
     m = memory_find((uintptr_t)p, 1);
     if (!m)
@@ -696,6 +848,8 @@ API int cuPointerGetAttribute(void *value, int attribute, uint64_t p)
         *(void **)value = m->card < 0 ? NULL : &primaries[m->card];
     else if (attribute == 2) /* the type of memory: 1, host, or 2, device */
         *(unsigned int *)value = m->card < 0 ? 1 : 2;
+    else if (attribute == 7)
+        *(uint64_t *)value = m->number;
     else if (attribute == 9) /* the number of the card */
         *(int *)value = m->card;
     else if (attribute == 11) /* where the allocation begins, and its size */
@@ -715,13 +869,14 @@ API int cuStreamCreate(void **stream, unsigned int flags)
     struct stream *s;
 
     ENTER(true)
-    if (flags != 1)
+    if (flags > 1)
         return INVALID_VALUE;
     s = calloc(1, sizeof *s);
     if (!s)
         return OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
     s->card = current()->card;
+    s->blocking = flags == 0;
     s->last = &s->first;
     s->next = streams;
     streams = s;
@@ -753,13 +908,13 @@ API int cuStreamSynchronize(void *stream)
 {
     struct stream *s;
 
-    ENTER(true)
+    ENTER_UNSAFE
     pthread_mutex_lock(&lock);
     s = stream_of(stream);
     if (s)
         stream_run(s, s->queued);
     pthread_mutex_unlock(&lock);
-    return s ? SUCCESS : INVALID_HANDLE;
+    return s ? condition() : INVALID_HANDLE;
 }
 
 API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *stream)
@@ -799,71 +954,208 @@ API int cuMemsetD8Async(uint64_t to, unsigned char value, size_t n, void *stream
     return rc;
 }
 
-API int cuEventCreate(void **event, unsigned int flags)
-{
-    (void)flags;
-    ENTER(true)
-    *event = calloc(1, sizeof(struct event));
-    n_events += *event != NULL;
-    return *event ? SUCCESS : OUT_OF_MEMORY;
-}
-
-API int cuEventDestroy_v2(void *event)
-{
-    ENTER(true)
-    free(event);
-    n_events--;
-    return SUCCESS;
-}
-
-API int cuEventRecord(void *event, void *stream)
+API int cuStreamGetCtx(void *stream, void **context)
 {
     struct stream *s;
 
     ENTER(true)
     pthread_mutex_lock(&lock);
-    s = stream_of(stream);
-    if (s)
-        *(struct event *)event = (struct event){s, s->queued, n_holds};
+    s = streams;
+    while (s && s != stream)
+        s = s->next;
+    if (s || !stream)
+        *context = &primaries[s ? s->card : current()->card];
     pthread_mutex_unlock(&lock);
+    return s || !stream ? SUCCESS : INVALID_HANDLE;
+}
+
+/* ---- Captures ---- */
+
+API int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    int before = thread_mode;
+
+    ENTER(false)
+    thread_mode = *mode;
+    *mode = before;
+    return SUCCESS;
+}
+
+API int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+    struct capture *c = calloc(1, sizeof *c);
+    struct stream *s;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    s = stream ? stream_of(stream) : NULL;
+    if (s && c) {
+        *c = (struct capture){
+            .next = captures, .origin = s, .mode = mode, .thread = gettid()};
+        captures = s->capture = c;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!s)
+        free(c);
     return s ? SUCCESS : INVALID_HANDLE;
+}
+
+/* Streams that have joined would have to be joined with the origin: none does that here. */
+API int cuStreamEndCapture(void *stream, void **graph)
+{
+    struct capture **at = &captures, *c;
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    while (*at && (*at)->origin != stream)
+        at = &(*at)->next;
+    c = *at;
+    if (c) {
+        *at = c->next;
+        for (struct stream *s = streams; s; s = s->next)
+            if (s->capture == c)
+                s->capture = NULL;
+    }
+    rc = !c           ? INVALID_HANDLE
+         : c->spoiled ? CAPTURE_INVALIDATED
+         : c->forked  ? CAPTURE_UNJOINED
+                      : SUCCESS;
+    *graph = rc == SUCCESS ? stream : NULL;
+    pthread_mutex_unlock(&lock);
+    return rc; /* an event may point to the capture */
+}
+
+API int cuStreamIsCapturing(void *stream, int *status)
+{
+    struct stream *s;
+    int rc;
+
+    ENTER(true)
+    pthread_mutex_lock(&lock);
+    s = stream_of(stream);
+    rc = !s                                    ? INVALID_HANDLE
+         : !stream && capture_implied(s->card) ? CAPTURE_IMPLICIT
+                                               : SUCCESS;
+    *status = !s || !s->capture ? 0 : s->capture->spoiled ? 2 : 1;
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+/* ---- Events ---- */
+
+API int cuEventCreate(void **event, unsigned int flags)
+{
+    struct event *e;
+
+    (void)flags;
+    ENTER(true)
+    e = calloc(1, sizeof *e);
+    if (!e)
+        return OUT_OF_MEMORY;
+    pthread_mutex_lock(&lock);
+    e->card = current()->card;
+    e->life = current()->life;
+    n_events++;
+    current()->n_events++;
+    pthread_mutex_unlock(&lock);
+    *event = e;
+    return SUCCESS;
+}
+
+/* Was it lost in a reset of its card? */
+static bool is_lost(const struct event *e)
+{
+    return e->life != primaries[e->card].life;
+}
+
+API int cuEventDestroy_v2(void *event)
+{
+    struct event *e = event;
+
+    ENTER(true)
+    if (is_lost(e))
+        abort();
+    pthread_mutex_lock(&lock);
+    n_events--;
+    primaries[e->card].n_events--;
+    pthread_mutex_unlock(&lock);
+    free(e);
+    return SUCCESS;
+}
+
+API int cuEventRecord(void *event, void *stream)
+{
+    struct event *e = event;
+    struct capture *implied;
+    struct stream *s;
+
+    ENTER(true)
+    if (is_lost(e))
+        return CONTEXT_IS_DESTROYED;
+    pthread_mutex_lock(&lock);
+    s = stream_of(stream);
+    implied = s && !stream ? capture_implied(s->card) : NULL;
+    if (implied)
+        implied->spoiled = true;
+    else if (s)
+        *e = (struct event){s, s->queued, n_holds, s->capture, e->card, e->life};
+    pthread_mutex_unlock(&lock);
+    return implied ? CAPTURE_IMPLICIT : s ? SUCCESS : INVALID_HANDLE;
 }
 
 API int cuStreamWaitEvent(void *stream, void *event, unsigned int flags)
 {
+    struct event *e = event;
     int rc;
 
     ENTER(true)
     if (flags != 0)
         return INVALID_VALUE;
+    if (is_lost(e))
+        return CONTEXT_IS_DESTROYED;
     pthread_mutex_lock(&lock);
-    rc = work_add(stream, (struct work){.wait = *(struct event *)event});
+    rc = work_add(stream, (struct work){.wait = *e});
     pthread_mutex_unlock(&lock);
     return rc;
+}
+
+/* What a query of, or a wait for, this event returns in any case, or 0. */
+static int event_condition(const struct event *e)
+{
+    if (is_lost(e))
+        return CONTEXT_IS_DESTROYED;
+    if (!e->capture)
+        return SUCCESS;
+    e->capture->spoiled = true;
+    return CAPTURED_EVENT;
 }
 
 API int cuEventSynchronize(void *event)
 {
     struct event *e = event;
+    int rc;
 
-    ENTER(true)
+    ENTER_UNSAFE
     pthread_mutex_lock(&lock);
     while (held && e->hold == n_holds && gettid() != getpid())
         pthread_cond_wait(&released, &lock);
-    if (e->stream)
+    rc = event_condition(e);
+    if (rc == SUCCESS && e->stream)
         stream_run(e->stream, e->after);
     pthread_mutex_unlock(&lock);
-    return SUCCESS;
+    return rc != SUCCESS ? rc : condition();
 }
 
 API int cuEventQuery(void *event)
 {
     struct event *e = event;
-    int rc = SUCCESS;
+    int rc;
 
-    ENTER(true)
+    ENTER_UNSAFE
     pthread_mutex_lock(&lock);
-    if (e->stream && e->stream->done < e->after) {
+    rc = event_condition(e);
+    if (rc == SUCCESS && e->stream && e->stream->done < e->after) {
         stream_start(e->stream, e->after);
         rc = NOT_READY;
     }

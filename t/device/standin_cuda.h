@@ -13,6 +13,10 @@ int standin_launch(void *stream, void (*kernel)(void *arg), void *arg);
 int standin_launch_long(void *stream, void (*kernel)(void *arg), void *arg);
 /* All that is queued on it may run now, in another thread. */
 void standin_start(void *stream);
+/* Queue a kernel that fails, as by an illegal address. */
+int standin_fault(void *stream);
+/* cudaDeviceReset(): all that the card has is gone. What was queued is not done. */
+void standin_reset(int card);
 /* That of the current context; -1: there is none. */
 int standin_card(void);
 /* Where the stand-in for NCCL reaches memory; NULL if this is not n bytes of the card. */

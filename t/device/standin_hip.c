@@ -207,6 +207,17 @@ API int hipStreamWaitEvent(void *stream, void *event, unsigned int flags)
     return answer(cuStreamWaitEvent(stream, event, flags));
 }
 
+API int hipStreamIsCapturing(void *stream, int *status)
+{
+    BEGIN
+    return answer(cuStreamIsCapturing(stream, status));
+}
+
+API int hipThreadExchangeStreamCaptureMode(int *mode)
+{
+    return cuThreadExchangeStreamCaptureMode(mode);
+}
+
 API int hipEventCreateWithFlags(void **event, unsigned int flags)
 {
     BEGIN

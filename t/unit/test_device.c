@@ -34,6 +34,9 @@ static int (*launch)(void *, void (*)(void *), void *), (*count)(void);
 static void *(*inside)(uint64_t);
 static int (*synchronize)(void *);
 static int (*stream_create)(void **, unsigned int), (*stream_destroy)(void *);
+static int (*begin_capture)(void *, int), (*end_capture)(void *, void **);
+static int (*fault)(void *);
+static void (*reset)(int);
 
 static void find(void *object, const char *name, void *place)
 {
@@ -63,6 +66,10 @@ static void standin_load(void)
     find(object, "cuStreamSynchronize", &synchronize);
     find(object, "cuStreamCreate", &stream_create);
     find(object, "cuStreamDestroy_v2", &stream_destroy);
+    find(object, "cuStreamBeginCapture_v2", &begin_capture);
+    find(object, "cuStreamEndCapture", &end_capture);
+    find(object, "standin_fault", &fault);
+    find(object, "standin_reset", &reset);
     find(object, "standin_launch", &launch);
     find(object, "standin_count", &count);
     find(object, "standin_inside", &inside);
@@ -227,7 +234,7 @@ static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **st
     refused(1, p, 64, "is memory of CUDA card 0, and device_id says 1");
     refused(2, p, 64, "there is no CUDA card 2: this process may use 2");
     refused(-1, p, 64, "there is no CUDA card -1");
-    refused(0, (char *)next + 63, 2, "its last byte");
+    refused(0, (char *)next + 63, 10, "its last byte");
     assert_ptr_equal(next, (char *)p + 64);
     refused(0, p, 65, "the 65 bytes at");
     refused(0, p, 65, "are not in one allocation of CUDA card 0");
@@ -291,6 +298,133 @@ static void copies_follow_the_stream_of_the_caller(void **state)
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_int_equal(stream_destroy(stream), 0);
     card_free(0, p);
+}
+
+static void a_stream_that_cannot_be_used_is_refused(void **state)
+{
+    unsigned char got[16], *p = card_alloc(0, 16), *q;
+    struct error err = {0};
+    void *stream;
+
+    (void)state;
+    assert_int_equal(stream_create(&stream, 1), 0);
+    q = card_alloc(1, 16);
+    assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 1, stream, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_non_null(strstr(err.text, "is not one of CUDA card 1"));
+    assert_int_equal(mem_free((uintptr_t)q), 0);
+    assert_int_equal(primary_release(1), 0);
+    q = card_alloc(0, 16);
+    assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, stream, &err), 0);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
+    assert_int_equal(stream_destroy(stream), 0);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EFAILED);
+    assert_non_null(strstr(err.text, "or NULL, by raytrain_set_stream()"));
+    assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, NULL, &err), 0);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
+    assert_int_equal(mem_free((uintptr_t)q), 0);
+    assert_int_equal(primary_release(0), 0);
+    card_free(0, p);
+}
+
+/* ---- Graphs, resets, kernels that fail ---- */
+
+static void refuses_captured(const void *p)
+{
+    struct error err = {0};
+    char got[16];
+
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), -1);
+    assert_int_equal(err.code, RAYTRAIN_EINVAL);
+    assert_non_null(strstr(err.text, "is being captured into a graph"));
+}
+
+/* flags 0: the default stream waits for it. */
+static void *capture_begin(unsigned int flags)
+{
+    void *stream;
+
+    assert_int_equal(stream_create(&stream, flags), 0);
+    assert_int_equal(begin_capture(stream, 0), 0);
+    return stream;
+}
+
+static void capture_end(void *stream)
+{
+    void *graph = NULL;
+
+    assert_int_equal(end_capture(stream, &graph), 0);
+    assert_non_null(graph);
+    assert_int_equal(stream_destroy(stream), 0);
+}
+
+/* Opening the library and the card is a part of it. */
+static void a_graph_is_captured_meanwhile(void **state)
+{
+    unsigned char got[16], *p = card_alloc(0, 16);
+    struct fill fill = {p, 16, 7};
+    struct error err = {0};
+    void *stream = capture_begin(1);
+
+    (void)state;
+    assert_int_equal(launch(NULL, fill_run, &fill), 0);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
+    assert_int_equal(got[3], byte_of(7, 3));
+    capture_end(stream);
+    stream = capture_begin(1);
+    assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, stream, &err), 0);
+    refuses_captured(p);
+    assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, NULL, &err), 0);
+    capture_end(stream);
+    stream = capture_begin(0);
+    refuses_captured(p);
+    capture_end(stream);
+    card_free(0, p);
+}
+
+static void a_reset_is_noticed_and_a_card_can_be_used_again(void **state)
+{
+    unsigned char got[16], *p = card_alloc(0, 16);
+    struct error err = {0};
+    struct device_stream *s;
+    struct device_mark mark = {0};
+    bool reached;
+
+    (void)state;
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
+    assert_int_equal(device_stream_create(RAYTRAIN_CUDA, 0, &s, &err), 0);
+    assert_int_equal(device_mark_init(s, &mark, &err), 0);
+    assert_int_equal(device_mark_set(s, &mark, &err), 0);
+    reset(0);
+    assert_int_equal(device_mark_test(s, &mark, &reached, &err), -1);
+    assert_non_null(strstr(err.text, "CUDA card 0 was reset"));
+    assert_int_equal(device_cards_check(&err), 0);
+    p = card_alloc(0, 16);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
+    assert_int_equal(device_mark_test(s, &mark, &reached, &err), -1);
+    device_stream_destroy(s);
+    card_free(0, p);
+}
+
+static void a_kernel_that_fails_is_noticed(void **state)
+{
+    char got[16], *p = card_alloc(0, 16);
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(device_cards_check(&err), 0);
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
+    assert_int_equal(fault(NULL), 0);
+    assert_int_equal(device_cards_check(&err), 0); /* it does not wait */
+    assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), -1);
+    assert_non_null(strstr(err.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    assert_int_equal(device_cards_check(&err), -1);
+    assert_non_null(strstr(err.text, "CUDA card 0 has failed: CUDA's "));
+    assert_non_null(strstr(err.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    reset(0);
+    device_end();
+    assert_int_equal(count(), 0);
 }
 
 /* ---- Streams of the library's own ---- */
@@ -406,7 +540,7 @@ static const char *const failing[] = {
     "cuEventCreate:1",        "cuEventCreate:3",        "cuEventRecord:1",
     "cuEventRecord:2",        "cuStreamWaitEvent:1",    "cuMemcpyDtoHAsync_v2:1",
     "cuMemcpyDtoHAsync_v2:2", "cuEventSynchronize:1",   "cuEventSynchronize:2",
-    "cuCtxPushCurrent_v2:1",  "cuPointerGetAttribute:1"};
+    "cuCtxPushCurrent_v2:1",  "cuPointerGetAttribute:2"};
 
 static void a_failure_of_the_library_is_reported_and_leaves_nothing(void **state)
 {
@@ -492,6 +626,10 @@ int main(void)
         cmocka_unit_test(a_failure_of_the_library_is_reported_and_leaves_nothing),
         cmocka_unit_test(the_callers_card_is_current_again),
         cmocka_unit_test(copies_follow_the_stream_of_the_caller),
+        cmocka_unit_test(a_stream_that_cannot_be_used_is_refused),
+        cmocka_unit_test(a_graph_is_captured_meanwhile),
+        cmocka_unit_test(a_reset_is_noticed_and_a_card_can_be_used_again),
+        cmocka_unit_test(a_kernel_that_fails_is_noticed),
         cmocka_unit_test(a_stream_is_ordered_with_that_of_the_caller),
         cmocka_unit_test(memory_of_a_card_is_zero_and_host_memory_can_be_pinned),
         cmocka_unit_test(a_failure_of_a_stream_is_reported_and_leaves_nothing),

@@ -329,6 +329,8 @@ static void a_failure_at_any_step_of_the_creation_leaves_nothing(void **state)
             char fail[64];
 
             g[1].data = NULL;
+            assert_int_equal(device_check(RAYTRAIN_CUDA, 0, g[0].data, 1, &ctx.error),
+                             0); /* the card is known */
             snprintf(fail, sizeof fail, "%s:%d", calls[k], nth);
             setenv("STANDIN_CUDA_FAIL", fail, 1);
             rc = raytrain_reducer_create(&ctx, g, 2, 1, &r);

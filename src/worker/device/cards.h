@@ -5,6 +5,7 @@
 #ifndef RAYTRAIN_DEVICE_CARDS_H
 #define RAYTRAIN_DEVICE_CARDS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,11 @@ struct card {
     const struct device_vendor *vendor;
     int id;
     void *context;
+    /* One byte of memory, gone when the context is destroyed: handles are of no use then, and
+     * to use them may crash. NULL: this is not seen. */
+    void *witness;
+    uint64_t witness_number;
+    atomic_bool lost; /* the context was destroyed */
     void *caller; /* the stream on which the user works; NULL: the default stream */
     /* At the first copy: */
     void *stream;
@@ -29,9 +35,19 @@ struct card {
 };
 
 /* The card, whose context is current from now on until card_leave(); NULL on failure. A
- * card stays where it is until cards_clear(). */
+ * card stays where it is until cards_clear(). If its context was destroyed, another card
+ * takes its place, and the old one stays, lost. */
 struct card *card_enter(int device, int id, struct error *err);
+/* Enter a card again, in any thread. -1, with a sentence, if it is lost: handles that were
+ * made there must not be used. */
+int card_resume(struct card *card, struct error *err);
+bool card_is_lost(struct card *card);
 void card_leave(const struct card *card);
+/* The event comes after what the caller has queued on its stream; what the caller queues there
+ * from now on waits for the event. The card is entered. RAYTRAIN_EINVAL: that stream is being
+ * captured into a graph. */
+int card_after_caller(const struct card *card, void *event, struct error *err);
+int card_before_caller(const struct card *card, void *event, struct error *err);
 /* Have all that copies by so many lanes need. */
 int card_prepare(struct card *card, int n_lanes, struct error *err);
 /* Are these n > 0 bytes memory of the card? Its context is current. */

@@ -21,15 +21,17 @@ struct source {
     void *all;        /* and the one after all copies */
     bool begun;       /* in this save: it is ordered after the caller's work */
     bool has_settled; /* likewise */
+    bool has_staying; /* likewise: copies may go on after settle */
+    bool going;       /* copies may be under way */
 };
 
 struct device_copies {
     struct source *sources;
     unsigned char *memory;
     size_t n;
-    const struct card *pinned_by; /* NULL: it is not pinned */
-    bool refused;                 /* and cannot be */
-    bool noted;                   /* as the caller knows */
+    struct card *pinned_by; /* NULL: it is not pinned */
+    bool refused;           /* and cannot be */
+    bool noted;             /* as the caller knows */
     struct error why;
 };
 
@@ -43,9 +45,9 @@ int device_copies_create(struct device_copies **out, struct error *err)
 
 void device_copies_forget(struct device_copies *c)
 {
-    const struct card *card = c->pinned_by;
+    struct card *card = c->pinned_by;
 
-    if (card && !cards_abandoned() && card->vendor->enter(card->context, NULL) == 0) {
+    if (card && !cards_abandoned() && card_resume(card, NULL) == 0) {
         card->vendor->unpin(c->memory);
         card_leave(card);
     }
@@ -55,11 +57,17 @@ void device_copies_forget(struct device_copies *c)
     c->refused = c->noted = false;
 }
 
+/* It was pinned in a context that was destroyed. */
+static bool is_unpinned(const struct device_copies *c)
+{
+    return c->pinned_by && card_is_lost(c->pinned_by);
+}
+
 void device_copies_begin(struct device_copies *c, void *memory, size_t n)
 {
     for (struct source *s = c->sources; s; s = s->next)
-        s->begun = s->has_settled = false;
-    if (c->memory == memory && n <= c->n)
+        s->begun = s->has_settled = s->has_staying = s->going = false;
+    if (c->memory == memory && n <= c->n && !is_unpinned(c))
         return;
     device_copies_forget(c);
     c->memory = memory;
@@ -67,7 +75,7 @@ void device_copies_begin(struct device_copies *c, void *memory, size_t n)
 }
 
 /* Is the memory pinned for this card, whose context is current? */
-static bool memory_pin(struct device_copies *c, const struct card *card)
+static bool memory_pin(struct device_copies *c, struct card *card)
 {
     const struct device_vendor *v = card->vendor;
 
@@ -133,7 +141,7 @@ static int source_begin(struct source *s, struct error *err)
 
     if (s->begun)
         return 0;
-    if (v->event_record(s->all, s->card->caller, err) < 0 ||
+    if (card_after_caller(s->card, s->all, err) < 0 ||
         v->stream_wait(s->stream, s->all, err) < 0)
         return -1;
     s->begun = true;
@@ -144,7 +152,7 @@ static void source_destroy(struct source *s)
 {
     const struct device_vendor *v = s->card->vendor;
 
-    if (!cards_abandoned() && v->enter(s->card->context, NULL) == 0) {
+    if (!cards_abandoned() && card_resume(s->card, NULL) == 0) {
         if (s->settled)
             v->event_destroy(s->settled);
         if (s->all)
@@ -163,8 +171,10 @@ static int events_record(struct source *s, bool stays, struct error *err)
 {
     const struct device_vendor *v = s->card->vendor;
 
+    s->going = true;
     if (v->event_record(s->all, s->stream, err) < 0)
         return -1;
+    s->has_staying = s->has_staying || stays;
     if (stays)
         return 0;
     s->has_settled = true;
@@ -180,7 +190,8 @@ static int copy_queue(struct source *s, const void *from, void *to, size_t n,
         return -1;
     if (events_record(s, stays, err) == 0)
         return 0;
-    events_record(s, false, NULL); /* the copy is under way, and must be waited for */
+    s->has_staying = true; /* the copy is under way, and must be waited for */
+    events_record(s, false, NULL);
     return -1;
 }
 
@@ -219,7 +230,7 @@ static int event_await(const struct source *s, void *event, struct error *err)
 
     if (cards_abandoned())
         return error_set(err, RAYTRAIN_EFAILED, "the process is about to end");
-    if (v->enter(s->card->context, err) < 0)
+    if (card_resume(s->card, err) < 0)
         return -1;
     rc = v->event_wait(event, err);
     v->leave();
@@ -228,24 +239,25 @@ static int event_await(const struct source *s, void *event, struct error *err)
 
 int device_copies_settle(struct device_copies *c, struct error *err)
 {
-    for (const struct source *s = c->sources; s; s = s->next)
+    for (struct source *s = c->sources; s; s = s->next) {
         if (s->has_settled && event_await(s, s->settled, err) < 0)
             return -1;
+        s->going = s->has_staying;
+    }
     return 0;
 }
 
 int device_copies_fence(struct device_copies *c, struct error *err)
 {
     for (const struct source *s = c->sources; s; s = s->next) {
-        const struct device_vendor *v = s->card->vendor;
         int rc;
 
-        if (!s->begun)
+        if (!s->going)
             continue;
-        if (v->enter(s->card->context, err) < 0)
+        if (card_resume(s->card, err) < 0)
             return -1;
-        rc = v->stream_wait(s->card->caller, s->all, err);
-        v->leave();
+        rc = card_before_caller(s->card, s->all, err);
+        card_leave(s->card);
         if (rc < 0)
             return -1;
     }
@@ -257,7 +269,7 @@ int device_copies_wait(struct device_copies *c, struct error *err)
     int rc = 0;
 
     for (const struct source *s = c->sources; s; s = s->next)
-        if (s->begun && event_await(s, s->all, rc == 0 ? err : NULL) < 0)
+        if (s->going && event_await(s, s->all, rc == 0 ? err : NULL) < 0)
             rc = -1;
     return rc;
 }

@@ -37,11 +37,16 @@ enum {
     SUCCESS = 0,
     ERROR_INVALID_VALUE = 1,
     ERROR_OUT_OF_MEMORY = 2,
+    ERROR_DEINITIALIZED = 4,
     ERROR_NO_DEVICE = 100,
+    ERROR_INVALID_CONTEXT = 201,
     ERROR_NOT_READY = 600,
+    ERROR_CONTEXT_IS_DESTROYED = 709,
+    ERROR_CAPTURE_IMPLICIT = 906, /* a stream for which the default stream waits */
 
     POINTER_CONTEXT = 1,     /* CU_POINTER_ATTRIBUTE_CONTEXT */
     POINTER_MEMORY_TYPE = 2, /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, an unsigned int */
+    POINTER_NUMBER = 7,      /* CU_POINTER_ATTRIBUTE_BUFFER_ID, 64 bits */
     POINTER_ORDINAL = 9,     /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, an int */
     POINTER_START = 11,      /* CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, an address */
     POINTER_SIZE = 12,       /* CU_POINTER_ATTRIBUTE_RANGE_SIZE, a size_t */
@@ -50,7 +55,12 @@ enum {
     HOST_PORTABLE = 1,       /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE */
     STREAM_NON_BLOCKING = 1, /* CU_STREAM_NON_BLOCKING */
     EVENT_BLOCKING_SYNC = 1, /* CU_EVENT_BLOCKING_SYNC: a thread that waits sleeps */
-    EVENT_DISABLE_TIMING = 2 /* CU_EVENT_DISABLE_TIMING */
+    EVENT_DISABLE_TIMING = 2, /* CU_EVENT_DISABLE_TIMING */
+
+    CAPTURE_NONE = 0,    /* CU_STREAM_CAPTURE_STATUS_NONE */
+    CAPTURE_RELAXED = 2, /* CU_STREAM_CAPTURE_MODE_RELAXED */
+
+    DEPTH_MAX = 8 /* of enter() within enter() */
 };
 
 #define CUDA_FUNCTIONS(F)                                                              \
@@ -89,6 +99,12 @@ enum {
     F(cuMemHostRegister_v2, (void *p, size_t n, unsigned int flags))                   \
     /* 7.0 */                                                                          \
     F(cuDevicePrimaryCtxRetain, (handle * context, ordinal id))                        \
+    /* 9.2 */                                                                          \
+    F(cuStreamGetCtx, (handle stream, handle * context))                               \
+    /* 10.0 */                                                                         \
+    F(cuStreamIsCapturing, (handle stream, int *status))                               \
+    /* 10.1 */                                                                         \
+    F(cuThreadExchangeStreamCaptureMode, (int *mode))                                  \
     /* 11.0 */                                                                         \
     F(cuDevicePrimaryCtxRelease_v2, (ordinal id))
 
@@ -111,8 +127,9 @@ static int outcome(result r, const char *function, struct error *err)
         name = NULL;
     if (cuda.cuGetErrorString(r, &text) != SUCCESS)
         text = NULL;
-    return error_set(err, code, "CUDA's %s() returned %d, %s: %s", function, r,
-                     name ? name : "an unknown error", text ? text : "no text");
+    return error_set(err, code, "CUDA's %s() returned %d, %s: %s%s", function, r,
+                     name ? name : "an unknown error", text ? text : "no text",
+                     vendor_hint(r));
 }
 
 /* Call a function of the library. */
@@ -225,15 +242,33 @@ static int cuda_card_place(int id, char place[VENDOR_PLACE_MAX], struct error *e
     return CALL(cuDeviceGetPCIBusId, (place, VENDOR_PLACE_MAX, id), err);
 }
 
+/* How this thread treats captures of graphs, outside of each enter(). */
+static _Thread_local int modes[DEPTH_MAX], depth;
+
+/* In the mode in which threads start, a wait or an allocation spoils the capture of any
+ * other thread. */
 static int cuda_enter(void *context, struct error *err)
 {
-    return CALL(cuCtxPushCurrent_v2, (context), err);
+    int mode = CAPTURE_RELAXED;
+    handle popped;
+
+    if (depth == DEPTH_MAX)
+        return error_set(err, RAYTRAIN_EFAILED, "cards are entered within each other");
+    if (CALL(cuCtxPushCurrent_v2, (context), err) < 0)
+        return -1;
+    if (CALL(cuThreadExchangeStreamCaptureMode, (&mode), err) < 0) {
+        cuda.cuCtxPopCurrent_v2(&popped);
+        return -1;
+    }
+    modes[depth++] = mode;
+    return 0;
 }
 
 static void cuda_leave(void)
 {
     handle context;
 
+    cuda.cuThreadExchangeStreamCaptureMode(&modes[--depth]);
     cuda.cuCtxPopCurrent_v2(&context);
 }
 
@@ -266,6 +301,20 @@ static int cuda_allocation(const void *p, const void **start, size_t *n,
         return -1;
     *start = (const void *)(uintptr_t)first;
     return CALL(cuPointerGetAttribute, (n, POINTER_SIZE, at), err);
+}
+
+/* A context that was destroyed has taken its memory with it. */
+static int cuda_allocation_number(const void *p, uint64_t *number, struct error *err)
+{
+    result r = cuda.cuPointerGetAttribute(number, POINTER_NUMBER, (uintptr_t)p);
+
+    if (r == SUCCESS)
+        return 0;
+    *number = 0;
+    if (r == ERROR_INVALID_VALUE || r == ERROR_CONTEXT_IS_DESTROYED ||
+        r == ERROR_INVALID_CONTEXT || r == ERROR_DEINITIALIZED)
+        return 0;
+    return outcome(r, "cuPointerGetAttribute", err);
 }
 
 static int cuda_memory_alloc(size_t n, void **p, struct error *err)
@@ -312,6 +361,20 @@ static int cuda_stream_create(void **stream, struct error *err)
 static void cuda_stream_destroy(void *stream)
 {
     cuda.cuStreamDestroy_v2(stream);
+}
+
+static int cuda_is_capturing(void *stream, bool *capturing, struct error *err)
+{
+    int status = CAPTURE_NONE;
+    result r = cuda.cuStreamIsCapturing(stream, &status);
+
+    *capturing = r == ERROR_CAPTURE_IMPLICIT || status != CAPTURE_NONE;
+    return r == ERROR_CAPTURE_IMPLICIT ? 0 : outcome(r, "cuStreamIsCapturing", err);
+}
+
+static int cuda_stream_context(void *stream, void **context, struct error *err)
+{
+    return CALL(cuStreamGetCtx, (stream, context), err);
 }
 
 static int cuda_copy_out(void *host, const void *device, size_t n, void *stream,
@@ -377,6 +440,7 @@ const struct device_vendor cuda_vendor = {
     .leave = cuda_leave,
     .locate = cuda_locate,
     .allocation = cuda_allocation,
+    .allocation_number = cuda_allocation_number,
     .memory_alloc = cuda_memory_alloc,
     .memory_free = cuda_memory_free,
     .pinned_alloc = cuda_pinned_alloc,
@@ -385,6 +449,8 @@ const struct device_vendor cuda_vendor = {
     .unpin = cuda_unpin,
     .stream_create = cuda_stream_create,
     .stream_destroy = cuda_stream_destroy,
+    .is_capturing = cuda_is_capturing,
+    .stream_context = cuda_stream_context,
     .copy_out = cuda_copy_out,
     .copy_in = cuda_copy_in,
     .clear = cuda_clear,

@@ -106,23 +106,41 @@ int device_check(int device, int id, const void *data, uint64_t n, struct error 
 
 /* ---- Copies ---- */
 
+/* A stream of another card would be refused only when it is used. */
+static int stream_check(const struct card *card, void *stream, struct error *err)
+{
+    void *context = card->context;
+
+    if (stream && card->vendor->stream_context &&
+        card->vendor->stream_context(stream, &context, err) < 0)
+        return -1;
+    if (context == card->context)
+        return 0;
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "the stream is not one of %s card %d, or not of its primary context",
+        card->vendor->name, card->id);
+}
+
 int device_set_stream(int device, int id, void *stream, struct error *err)
 {
     struct card *card = card_enter(device, id, err);
+    int rc;
 
     if (!card)
         return -1;
-    card->caller = stream;
+    rc = stream_check(card, stream, err);
+    if (rc == 0)
+        card->caller = stream;
     card_leave(card);
-    return 0;
+    return rc;
 }
 
 static int caller_wait(struct card *card, struct error *err)
 {
     const struct device_vendor *v = card->vendor;
 
-    if (card_prepare(card, 1, err) < 0 ||
-        v->event_record(card->ready, card->caller, err) < 0)
+    if (card_prepare(card, 1, err) < 0 || card_after_caller(card, card->ready, err) < 0)
         return -1;
     return v->event_wait(card->ready, err);
 }
@@ -147,7 +165,7 @@ static int copies_begin(struct card *card, const void *data, uint64_t n, int n_l
 
     if (card_check_memory(card, data, n, err) < 0 ||
         card_prepare(card, n_lanes, err) < 0 ||
-        v->event_record(card->ready, card->caller, err) < 0)
+        card_after_caller(card, card->ready, err) < 0)
         return -1;
     return v->stream_wait(card->stream, card->ready, err);
 }
@@ -225,7 +243,7 @@ int device_lane_enter(const struct device_store *s, int lane, struct device_lane
                       struct error *err)
 {
     *l = (struct device_lane){s, &s->card->pieces[2 * lane], 0};
-    return s->card->vendor->enter(s->card->context, err);
+    return card_resume(s->card, err);
 }
 
 void *device_lane_room(struct device_lane *l, struct error *err)

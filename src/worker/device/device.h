@@ -79,6 +79,10 @@ int device_store_end(struct device_store *s, struct error *err);
 int device_copy_in(int device, int id, void *to, const void *from, size_t n,
                    struct error *err);
 
+/* Has a card failed with which this process works through raytrain, in a kernel of the user, say?
+ * -1, with the name of the error. What is still going on is not waited for. */
+int device_cards_check(struct error *err);
+
 /* Give back all memory, streams and events. The library remains loaded. */
 void device_end(void);
 /* The process is about to end, and a card may never finish its work: from now on nothing is

@@ -119,12 +119,10 @@ static int slot_send(const struct device_feed *f, struct slot *s, size_t n,
 static int slot_turn(const struct device_feed *f, struct slot *s, struct slot *before,
                      struct error *err)
 {
-    const struct device_vendor *v = f->card->vendor;
-
-    if (v->event_record(before->used, f->card->caller, err) < 0)
+    if (card_after_caller(f->card, before->used, err) < 0)
         return -1;
     before->has_used = true;
-    return v->stream_wait(f->card->caller, s->copied, err);
+    return card_before_caller(f->card, s->copied, err);
 }
 
 /* ---- The steps ---- */
@@ -135,7 +133,7 @@ void *device_feed_room(struct device_feed *f, int slot, size_t n, struct error *
     struct slot *s = &f->slots[slot];
     int rc;
 
-    if (v->enter(f->card->context, err) < 0)
+    if (card_resume(f->card, err) < 0)
         return NULL;
     rc = slot_reserve(v, s, n, err);
     v->leave();
@@ -147,7 +145,7 @@ int device_feed_send(struct device_feed *f, int slot, size_t n, struct error *er
     const struct device_vendor *v = f->card->vendor;
     int rc;
 
-    if (v->enter(f->card->context, err) < 0)
+    if (card_resume(f->card, err) < 0)
         return -1;
     rc = slot_send(f, &f->slots[slot], n, err);
     v->leave();
@@ -159,7 +157,7 @@ int device_feed_turn(struct device_feed *f, int slot, struct error *err)
     const struct device_vendor *v = f->card->vendor;
     int rc;
 
-    if (v->enter(f->card->context, err) < 0)
+    if (card_resume(f->card, err) < 0)
         return -1;
     rc = slot_turn(f, &f->slots[slot], &f->slots[!slot], err);
     v->leave();
@@ -188,7 +186,7 @@ void device_feed_destroy(struct device_feed *f)
     if (!f)
         return;
     v = f->card->vendor;
-    if (!cards_abandoned() && v->enter(f->card->context, NULL) == 0) {
+    if (!cards_abandoned() && card_resume(f->card, NULL) == 0) {
         slot_clear(v, &f->slots[0]);
         slot_clear(v, &f->slots[1]);
         if (f->stream)

@@ -16,8 +16,7 @@
 static int group_enter(struct device_group *g, struct error *err)
 {
     pthread_mutex_lock(&g->lock);
-    if (group_check_locked(g, err) == 0 &&
-        g->card->vendor->enter(g->card->context, err) == 0)
+    if (group_check_locked(g, err) == 0 && card_resume(g->card, err) == 0)
         return 0;
     pthread_mutex_unlock(&g->lock);
     return -1;
@@ -90,24 +89,15 @@ static int calls_end(struct calls *c, const char *function, struct error *err)
 
 /* ---- Order with the caller's stream ---- */
 
-/* What is queued on stream `after` from now on waits for what `before` has by now. */
-static int streams_order(struct device_group *g, void *before, void *after,
-                         struct error *err)
-{
-    const struct device_vendor *v = g->card->vendor;
-
-    return v->event_record(g->event, before, err) < 0
-               ? -1
-               : v->stream_wait(after, g->event, err);
-}
-
 int device_group_begin(struct device_group *g, struct error *err)
 {
     int rc;
 
     if (group_enter(g, err) < 0)
         return -1;
-    rc = streams_order(g, g->card->caller, g->stream, err);
+    rc = card_after_caller(g->card, g->event, err);
+    if (rc == 0)
+        rc = g->card->vendor->stream_wait(g->stream, g->event, err);
     group_leave(g);
     return rc;
 }
@@ -118,7 +108,9 @@ int device_group_end(struct device_group *g, struct error *err)
 
     if (group_enter(g, err) < 0)
         return -1;
-    rc = streams_order(g, g->stream, g->card->caller, err);
+    rc = g->card->vendor->event_record(g->event, g->stream, err);
+    if (rc == 0)
+        rc = card_before_caller(g->card, g->event, err);
     group_leave(g);
     return rc;
 }

@@ -183,7 +183,7 @@ static int init_call(struct init *init)
     struct comm quiet = {.size = g->comm->size};
     int result, error = NCCL_IN_PROGRESS;
 
-    if (v->enter(g->card->context, &init->err) < 0)
+    if (card_resume(g->card, &init->err) < 0)
         return -1;
     result =
         g->nccl->ncclCommInitRank(&g->handle, g->comm->size, init->id, g->comm->rank);
@@ -253,7 +253,7 @@ static void group_free(struct device_group *g)
 {
     const struct device_vendor *v = g->card ? g->card->vendor : NULL;
 
-    if (v && v->enter(g->card->context, NULL) == 0) {
+    if (v && card_resume(g->card, NULL) == 0) {
         if (g->event)
             v->event_destroy(g->event);
         if (g->stream)
@@ -341,7 +341,7 @@ void device_group_destroy(struct device_group *g)
     group_unwatch(g);
     v = g->card->vendor;
     handle = g->handle; /* no other thread uses it any more */
-    if (handle && v->enter(g->card->context, NULL) == 0) {
+    if (handle && card_resume(g->card, NULL) == 0) {
         g->nccl->ncclCommDestroy(handle);
         v->leave();
     }

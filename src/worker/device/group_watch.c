@@ -31,7 +31,7 @@ void group_fail_locked(struct device_group *g)
 
     g->failed = true;
     g->handle = NULL;
-    if (!handle || v->enter(g->card->context, NULL) < 0)
+    if (!handle || card_resume(g->card, NULL) < 0)
         return;
     g->nccl->ncclCommAbort(handle); /* whatever it returns, the handle is gone */
     v->leave();

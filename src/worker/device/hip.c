@@ -51,6 +51,7 @@ enum {
     ERROR_OUT_OF_MEMORY = 2,
     ERROR_NO_DEVICE = 100,
     ERROR_NOT_READY = 600,
+    ERROR_CAPTURE_IMPLICIT = 906, /* a stream for which the default stream waits */
 
     DEVICE_MEMORY_OF_5 = 1, /* hipMemoryTypeDevice until ROCm 5 */
     DEVICE_MEMORY_OF_6 = 2, /* and from ROCm 6 on */
@@ -61,6 +62,9 @@ enum {
     STREAM_NON_BLOCKING = 1,  /* hipStreamNonBlocking */
     EVENT_BLOCKING_SYNC = 1,  /* hipEventBlockingSync: a thread that waits sleeps */
     EVENT_DISABLE_TIMING = 2, /* hipEventDisableTiming */
+
+    CAPTURE_NONE = 0,    /* hipStreamCaptureStatusNone */
+    CAPTURE_RELAXED = 2, /* hipStreamCaptureModeRelaxed */
 
     DEPTH_MAX = 8 /* of enter() within enter() */
 };
@@ -94,9 +98,15 @@ enum {
     F(result, hipEventSynchronize, (handle event))                                     \
     F(result, hipEventQuery, (handle event))
 
+/* Some releases of ROCm 5 do not have these, and no graphs to capture. */
+#define HIP_GRAPH_FUNCTIONS(F)                                                         \
+    F(result, hipStreamIsCapturing, (handle stream, int *status))                      \
+    F(result, hipThreadExchangeStreamCaptureMode, (int *mode))
+
 #define MEMBER(type, name, arguments) type(*name) arguments;
 static struct {
     HIP_FUNCTIONS(MEMBER)
+    HIP_GRAPH_FUNCTIONS(MEMBER)
 } hip;
 static int n_cards;
 static int device_memory; /* its number in this version */
@@ -112,8 +122,9 @@ static int outcome(result r, const char *function, struct error *err)
         return 0;
     name = hip.hipGetErrorName(r);
     text = hip.hipGetErrorString(r);
-    return error_set(err, code, "HIP's %s() returned %d, %s: %s", function, r,
-                     name ? name : "an unknown error", text ? text : "no text");
+    return error_set(err, code, "HIP's %s() returned %d, %s: %s%s", function, r,
+                     name ? name : "an unknown error", text ? text : "no text",
+                     vendor_hint(r));
 }
 
 /* Call a function of the library. */
@@ -141,6 +152,16 @@ static int symbols_find(void *object, struct error *err)
         memcpy(places[i], &symbol, sizeof symbol);
     }
     return 0;
+}
+
+static void graph_symbols_find(void *object)
+{
+#define FIND(type, name, arguments)                                                    \
+    symbol = dlsym(object, #name);                                                     \
+    memcpy(&hip.name, &symbol, sizeof symbol);
+    void *symbol;
+
+    HIP_GRAPH_FUNCTIONS(FIND)
 }
 
 static int version_check(struct error *err)
@@ -196,6 +217,7 @@ static int library_load(struct error *err)
                          dlerror());
     if (symbols_find(object, err) < 0)
         return -1;
+    graph_symbols_find(object);
     return library_init(err);
 }
 
@@ -215,7 +237,7 @@ static int hip_open(struct error *err)
 
 /* ---- Cards and memory ---- */
 
-static _Thread_local int before[DEPTH_MAX], depth;
+static _Thread_local int before[DEPTH_MAX], modes[DEPTH_MAX], depth;
 
 /* A context is the number of the card, from 1 on. */
 static int hip_card_open(int id, void **context, struct error *err)
@@ -246,13 +268,19 @@ static int hip_enter(void *context, struct error *err)
     if (CALL(hipGetDevice, (&before[depth]), err) < 0 ||
         CALL(hipSetDevice, ((int)((uintptr_t)context - 1)), err) < 0)
         return -1;
+    modes[depth] = CAPTURE_RELAXED;
+    if (hip.hipThreadExchangeStreamCaptureMode)
+        hip.hipThreadExchangeStreamCaptureMode(&modes[depth]);
     depth++;
     return 0;
 }
 
 static void hip_leave(void)
 {
-    hip.hipSetDevice(before[--depth]);
+    depth--;
+    if (hip.hipThreadExchangeStreamCaptureMode)
+        hip.hipThreadExchangeStreamCaptureMode(&modes[depth]);
+    hip.hipSetDevice(before[depth]);
 }
 
 /* Memory that HIP does not know is an invalid value. The user is not to find that error in
@@ -325,6 +353,20 @@ static int hip_stream_create(void **stream, struct error *err)
 static void hip_stream_destroy(void *stream)
 {
     hip.hipStreamDestroy(stream);
+}
+
+static int hip_is_capturing(void *stream, bool *capturing, struct error *err)
+{
+    int status = CAPTURE_NONE;
+    result r = SUCCESS;
+
+    if (hip.hipStreamIsCapturing)
+        r = hip.hipStreamIsCapturing(stream, &status);
+    *capturing = r == ERROR_CAPTURE_IMPLICIT || status != CAPTURE_NONE;
+    if (r != ERROR_CAPTURE_IMPLICIT)
+        return outcome(r, "hipStreamIsCapturing", err);
+    hip.hipGetLastError();
+    return 0;
 }
 
 static int hip_copy_out(void *host, const void *device, size_t n, void *stream,
@@ -402,6 +444,7 @@ const struct device_vendor hip_vendor = {
     .unpin = hip_unpin,
     .stream_create = hip_stream_create,
     .stream_destroy = hip_stream_destroy,
+    .is_capturing = hip_is_capturing,
     .copy_out = hip_copy_out,
     .copy_in = hip_copy_in,
     .clear = hip_clear,

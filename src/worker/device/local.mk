@@ -7,7 +7,7 @@ libworker_a_SOURCES += \
 	src/worker/device/group.c src/worker/device/group.h \
 	src/worker/device/group_create.c src/worker/device/group_impl.h \
 	src/worker/device/group_watch.c \
-	src/worker/device/hip.c \
+	src/worker/device/hint.c src/worker/device/hip.c \
 	src/worker/device/nccl.c src/worker/device/nccl.h \
 	src/worker/device/stream.c src/worker/device/stream.h \
 	src/worker/device/vendor.h

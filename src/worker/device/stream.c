@@ -19,9 +19,7 @@ struct device_stream {
 static const struct device_vendor *enter(const struct device_stream *s,
                                          struct error *err)
 {
-    const struct device_vendor *v = s->card->vendor;
-
-    return v->enter(s->card->context, err) < 0 ? NULL : v;
+    return card_resume(s->card, err) < 0 ? NULL : s->card->vendor;
 }
 
 /* Make a call of the vendor in the context of the card. */
@@ -83,36 +81,32 @@ void device_stream_destroy(struct device_stream *s)
 
 /* ---- Order ---- */
 
-/* `later`, from now on, comes after `earlier` up to now. */
-static int order(const struct device_stream *s, void *earlier, void *later,
-                 struct error *err)
-{
-    const struct device_vendor *v = enter(s, err);
-    int rc;
-
-    if (!v)
-        return -1;
-    rc = v->event_record(s->order, earlier, err);
-    if (rc == 0)
-        rc = v->stream_wait(later, s->order, err);
-    card_leave(s->card);
-    return rc;
-}
-
 int device_stream_after_caller(struct device_stream *s, struct error *err)
 {
-    return order(s, s->card->caller, s->stream, err);
+    IN_CONTEXT(s,
+               card_after_caller(s->card, s->order, err) < 0
+                   ? -1
+                   : v->stream_wait(s->stream, s->order, err),
+               err);
 }
 
 int device_stream_before_caller(struct device_stream *s, struct error *err)
 {
-    return order(s, s->stream, s->card->caller, err);
+    IN_CONTEXT(s,
+               v->event_record(s->order, s->stream, err) < 0
+                   ? -1
+                   : card_before_caller(s->card, s->order, err),
+               err);
 }
 
 int device_stream_after(struct device_stream *s, struct device_stream *other,
                         struct error *err)
 {
-    return order(s, other->stream, s->stream, err);
+    IN_CONTEXT(s,
+               v->event_record(s->order, other->stream, err) < 0
+                   ? -1
+                   : v->stream_wait(s->stream, s->order, err),
+               err);
 }
 
 /* ---- Copies ---- */

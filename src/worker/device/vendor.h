@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "util/error.h"
 
@@ -40,7 +41,8 @@ struct device_vendor {
     int (*card_place)(int id, char place[VENDOR_PLACE_MAX], struct error *err);
 
     /* Make a context current for this thread, and make the one before it current again. All
-     * functions below need a current one. */
+     * functions below need a current one. In between, calls of this thread do not disturb the
+     * capture of a graph, by any thread. */
     int (*enter)(void *context, struct error *err);
     void (*leave)(void);
 
@@ -51,6 +53,10 @@ struct device_vendor {
     /* The *n bytes from *start on become the allocation that has the byte at p, which is
      * memory of a card. *n is 0 if the library does not know. */
     int (*allocation)(const void *p, const void **start, size_t *n, struct error *err);
+
+    /* *number becomes a number that no other allocation of this process has or had; 0: there is
+     * no memory at p, any more. Needs no current context. NULL: there are no such numbers. */
+    int (*allocation_number)(const void *p, uint64_t *number, struct error *err);
 
     /* n > 0 bytes of memory of the current card, with any contents. memory_free() may wait for
      * all that is queued. */
@@ -68,6 +74,10 @@ struct device_vendor {
      * default stream, which is NULL here. */
     int (*stream_create)(void **stream, struct error *err);
     void (*stream_destroy)(void *stream);
+    /* Is work that is queued there captured into a graph, and not done? */
+    int (*is_capturing)(void *stream, bool *capturing, struct error *err);
+    /* *context becomes the one in which the stream was made. NULL: it is not known. */
+    int (*stream_context)(void *stream, void **context, struct error *err);
 
     /* Queue a copy: out, to pinned memory, or in, from there. */
     int (*copy_out)(void *host, const void *device, size_t n, void *stream,
@@ -88,6 +98,10 @@ struct device_vendor {
     /* Has it happened? Does not wait. */
     int (*event_done)(void *event, bool *done, struct error *err);
 };
+
+/* What an error of CUDA or HIP, whose numbers are the same, is likely to come from, and what to
+ * do: ": ..." or "". */
+const char *vendor_hint(int code);
 
 extern const struct device_vendor cuda_vendor;
 extern const struct device_vendor hip_vendor;

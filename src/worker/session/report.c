@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "rank/event.h"
 #include "rank/gpu_watch.h"
 #include "rank/heartbeat.h"
@@ -129,6 +130,8 @@ struct call {
 static int call_check(const raytrain_context *ctx, const struct call *call, size_t n,
                       struct error *err)
 {
+    if (device_cards_check(err) < 0)
+        return -1;
     if (call->loose && call->loose->refused)
         return error_set(err, RAYTRAIN_EINVAL, "%s", call->loose->refused);
     if (call->ck && checkpoint_is_restored(call->ck))
