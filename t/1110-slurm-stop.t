@@ -71,6 +71,55 @@ test_expect_success 'a preempted job saves in its grace time, is requeued and co
 	cause 0 preempted && grep "Slurm preempts" err && finished && eventually over &&
 	test "$(cat status)" = 0
 '
+# The function saves when it hears of the preemption, and goes on until its workers are killed.
+cat >fit.py <<\EOF
+import time
+import raytrain
+from raytrain import Checkpoint, DataParallelTrainer, FailureConfig, RunConfig, ScalingConfig
+
+def train():
+    if raytrain.get_checkpoint() is not None:
+        raytrain.report({"step": raytrain.get_checkpoint().to_dict()["step"] + 1})
+        return
+    if raytrain.get_context().get_world_rank() == 0:
+        open("ready", "w").close()
+    while (info := raytrain.get_preemption_info()) is None or info.deadline_ms is None:
+        time.sleep(0.1)
+    assert info.preempted_node_to_ranks == {"n1": [0], "n2": [1]}, info
+    assert info.deadline_ms / 1000 - time.time() < 60, info
+    raytrain.report({"step": 0}, checkpoint=Checkpoint.from_dict({"step": 0}))
+    while True:
+        time.sleep(0.1)
+
+if __name__ == "__main__":
+    try:
+        result = DataParallelTrainer(
+            train, scaling_config=ScalingConfig(num_workers=2, placement_strategy="SPREAD"),
+            run_config=RunConfig(
+                name="fit", storage_path="runs", requeue_on_stop=True,
+                failure_config=FailureConfig(preemption_grace_s=6))).fit()
+    except raytrain.TrainingStopped as stopped:
+        cause = stopped.__cause__
+        assert isinstance(cause, raytrain.PreemptionError), cause
+        with open("cause", "w") as file:
+            print(*cause.preempted_node_ids, *cause.preempted_ranks, file=file)
+        raise
+    assert result.metrics["step"] == 1, result.metrics
+EOF
+test_expect_success 'fit() hears of a preemption, and its job is requeued and goes on' '
+	rm -f ready err status high cause && name=fit && cat >fit.sh <<-EOF &&
+	#!/bin/sh
+	#SBATCH -N 2 -n 2 --open-mode=append -o fit.out
+	PYTHONPATH="$stage/share/raytrain/python" "$PYTHON" fit.py 2>>err
+	status=\$?
+	test \$status -eq 75 || echo \$status >status
+	EOF
+	job=$(sbatch --parsable -p low fit.sh) && eventually test -e ready &&
+	sbatch -p high -N 2 --exclusive -o high.out high.sh && eventually preempting &&
+	eventually test -e high && go_on && cause 0 preempted &&
+	echo "n1 n2 0 1" | test_cmp - cause && grep "not stopped within 6 s" err &&
+	eventually test -s status && test "$(cat status)" = 0 && eventually over
+'
 # A run that trains until it is stopped, and saves then.
 endless="--set train_loop_config.iterations=1000000 --set train_loop_config.checkpoint_every=0"
 endless="$endless --set run_config.checkpoint_config.checkpoint_frequency=1000000"
