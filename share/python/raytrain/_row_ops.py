@@ -71,9 +71,11 @@ class Function:
 
 
 def _unpacked(packed: bytes | None) -> tuple[Any, Any]:
-    described = pickle.loads(packed or b"")
+    assert packed is not None  # __getstate__() has set it
+    described = pickle.loads(packed)
     if described["kind"] == "pickle":
-        return pickle.loads(described["data"])
+        function, arguments = pickle.loads(described["data"])
+        return function, arguments
     return _mapping._load(packed), pickle.loads(described["data"])
 
 
