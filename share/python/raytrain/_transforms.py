@@ -76,7 +76,7 @@ class Transforms:
         function = Function(fn, tuple(fn_args or ()), fn_kwargs,
                             tuple(fn_constructor_args or ()), fn_constructor_kwargs)
         keeps = None if udf_modifying_row_count is None else not udf_modifying_row_count
-        size = 1024 if batch_size == "default" else batch_size
+        size: Any = 1024 if batch_size == "default" else batch_size
         return self._changed_by(_row_ops.MapBatches(function, size, batch_format, keeps))
 
     def map(self, fn: Callable[..., Any], *, fn_args: Iterable[Any] | None = None,
