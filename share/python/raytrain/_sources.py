@@ -91,7 +91,8 @@ class Numbers:
         described = {"descr": "<i8", "fortran_order": False, "shape": (n,)}
         with zipfile.ZipFile(self.path, "w", allowZip64=True) as out:
             with out.open("id.npy", "w", force_zip64=True) as member:
-                numpy.lib.format.write_array_header_1_0(member, described)
+                write_header: Any = numpy.lib.format.write_array_header_1_0
+                write_header(member, described)
                 for first in range(0, n, _AT_ONCE):
                     part = numpy.arange(first, min(first + _AT_ONCE, n), dtype="<i8")
                     member.write(part.tobytes())
@@ -198,7 +199,7 @@ def _parquet_files(paths: Any) -> list[str]:
             found = [path] if os.path.exists(path) else glob.glob(path)
         if not found:
             raise FileNotFoundError(errno.ENOENT, "no file ends in .parquet", path)
-        files += sorted(map(os.path.abspath, found))
+        files += sorted(os.path.abspath(name) for name in found)
     return files
 
 
@@ -305,7 +306,7 @@ def _first_lines(path: Any) -> list[str]:
         if start == b"\x28\xb5\x2f\xfd":
             raise ValueError(f"read_json: {file} is compressed with zstd, from which the "
                              "types are not found out: name all columns in dtypes=")
-        opened = gzip.open if start[:2] == b"\x1f\x8b" else open
+        opened: Any = gzip.open if start[:2] == b"\x1f\x8b" else open
         with opened(file, "rt", encoding="utf-8", errors="surrogateescape") as text:
             lines += itertools.islice((line for line in text if line.strip()),
                                       _SEEN_LINES - len(lines))
