@@ -30,7 +30,8 @@ def block_rows(columns: dict[str, Any], ops: list[Any]) -> int:
             n *= length
         size += 8 * n
     most = max(1, min(BLOCK_ROWS, BLOCK_BYTES // max(size, 1)))
-    for wanted in {getattr(op, "batch_size", None) for op in ops} - {None}:
+    sizes: set[int | None] = {getattr(op, "batch_size", None) for op in ops}
+    for wanted in [size for size in sizes if size is not None]:
         most = wanted if most < wanted else most // wanted * wanted
     return most
 
