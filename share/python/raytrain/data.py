@@ -17,7 +17,7 @@ import builtins
 import glob
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence, Sized, cast
 
 from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session, _slots,
                _sources, _warnings, _whole)
@@ -185,8 +185,8 @@ def from_torch(dataset: object) -> Dataset:
     """The rows of a dataset of torch that has a length. The workers take the items, as they
     read them. A dict is a row; of a tuple the columns are "item_0", "item_1" and so on; any
     other item is the column "item"."""
-    op = _sources.torch_op(dataset)
-    return range(len(dataset))._changed_by(op)
+    op, sized = _sources.torch_op(dataset), cast(Sized, dataset)
+    return _as_dataset(range(len(sized))._changed_by(op))
 
 
 def read_parquet(paths: object, *, columns: list[Any] | None = None,
@@ -196,7 +196,7 @@ def read_parquet(paths: object, *, columns: list[Any] | None = None,
     columns: the names of those to read. tasks: see range()."""
     _sources.check_tasks("read_parquet", tasks)
     groups, total = _sources.parquet_groups(paths, columns)
-    return from_items(groups)._changed_by(_sources.ReadGroups(columns, total))
+    return _as_dataset(from_items(groups)._changed_by(_sources.ReadGroups(columns, total)))
 
 
 def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = None,
@@ -210,7 +210,14 @@ def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = 
         raise ValueError("read_json: files have an object in each line; of a file with one "
                          "array, from_items(json.load(file))")
     _sources.check_path(path)
-    return read_text(path)._changed_by(_sources.ParseLines(_sources.json_kinds(path, dtypes)))
+    return _as_dataset(read_text(path)._changed_by(
+        _sources.ParseLines(_sources.json_kinds(path, dtypes))))
+
+
+def _as_dataset(made: Any) -> Dataset:
+    """What a method of Transforms returns."""
+    assert isinstance(made, Dataset)
+    return made
 
 
 def from_memory(rows: Any) -> Any:
@@ -301,8 +308,8 @@ class DataIterator:
                 codes = columns is not None
 
                 def make(batch: Any) -> Any:
-                    return _to_torch(batch, columns if codes else _frame.described(batch),
-                                     dtypes)
+                    return _to_torch(batch, columns if columns is not None
+                                     else _frame.described(batch), dtypes)
             for batch in self._generate(batch_size, drop_last, codes, False, mixed):
                 yield _to_device(make(batch), device, pin_memory)
 
@@ -333,7 +340,8 @@ class DataIterator:
 
     def count(self) -> int:
         """Rows of the dataset, over all workers."""
-        return self._open()["rows"]
+        rows: int = self._open()["rows"]
+        return rows
 
     @property
     def padding(self) -> int:
@@ -348,7 +356,7 @@ class DataIterator:
         if not self._functions:
             return Schema({name: (c.dtype, c.shape) for name, c in columns.items()})
         first = self._first(_made_rows.block_rows(columns, self._functions))
-        made = next(_row_ops.pieces(self._functions, first), {})
+        made: _row_ops.Batch = next(_row_ops.pieces(self._functions, first), {})
         return schema_of(made)
 
     def words(self, column: str) -> list[str]:
@@ -431,19 +439,21 @@ class DataIterator:
     def _first(self, rows: int) -> dict[str, Any]:
         """The first rows of the epoch, as they are before functions of the script."""
         self._open()
-        batch = self._asked("dataset_peek", {"batch_size": rows}, False)[0] or {}
-        return batch if self._rest is None else self._rest(batch)
+        batch: _row_ops.Batch = self._asked("dataset_peek", {"batch_size": rows},
+                                            False)[0] or {}
+        return batch if self._rest is None else dict(self._rest(batch))
 
     def _asked(self, op: str, args: dict[str, Any], codes: bool) -> tuple[Any, ...]:
         """(the batch that a request gives, or None; the reply)"""
-        slot = self._slots.choose()
-        reply, _, fds = self._server.call(op, {"id": self._handle["id"], "slot": slot,
+        slot, handle = self._slots.choose(), self._handle
+        assert handle is not None  # _open() was called
+        reply, _, fds = self._server.call(op, {"id": handle["id"], "slot": slot,
                                                **args})
         if reply["rows"] == 0:
             return None, reply
         for fd in fds:
             self._slots.map(slot, fd)
-        return _frame.decode(self._handle["columns"], self._slots.lend(slot), reply["rows"],
+        return _frame.decode(handle["columns"], self._slots.lend(slot), reply["rows"],
                              reply["places"], codes), reply
 
     def _mapped(self, batch: dict[str, Any]) -> dict[str, Any]:
@@ -636,13 +646,13 @@ class Dataset(Transforms, DataIterator):
         """See DataIterator.schema()."""
         if not self._streams():
             return super().schema()
-        made = next(self._blocks(), {})
+        made: _row_ops.Batch = next(self._blocks(), {})
         return schema_of(made)
 
     def _known_count(self) -> int | None:
         """The rows, if files have their number."""
-        if self._settled() is not self or len(self._base._functions) != 1 \
-                or not self._base._is_whole():
+        if self._settled() is not self or self._base is None \
+                or len(self._base._functions) != 1 or not self._base._is_whole():
             return None
         total = getattr(self._base._functions[0], "total", None)
         most = self._first_rows()
@@ -672,15 +682,16 @@ class Dataset(Transforms, DataIterator):
         steps = self._settings.get("rows") or []
         if len(steps) == 1 and set(steps[0]) == {"first", "count"} \
                 and steps[0]["first"] == 0:
-            return steps[0]["count"]
+            count: int = steps[0]["count"]
+            return count
         return None
 
     def _blocks(self) -> Iterator[Any]:
         """All rows, in batches of any size."""
-        if self._follows():
-            batches = self._base._blocks()
-            if self._first_rows() is not None:
-                batches = _limited(batches, self._first_rows())
+        if self._base is not None and self._follows():
+            batches, most = self._base._blocks(), self._first_rows()
+            if most is not None:
+                batches = _limited(batches, most)
         else:
             columns = self._open()["columns"]
             batches = self._source_batches(_made_rows.block_rows(columns, self._functions))
@@ -787,7 +798,7 @@ class Dataset(Transforms, DataIterator):
         for name in names:
             if name not in there:
                 raise KeyError(f"{who}: there is no column {name!r}; the columns are {there}")
-        return self.select_columns(names).iter_batches(batch_size=4096)
+        return _as_dataset(self.select_columns(names)).iter_batches(batch_size=4096)
 
     def _statistic(self, name: str, on: str | list[str], ddof: int = 1) -> Any:
         """Of one column its value, of several {"STATISTIC(COLUMN)": value}."""
@@ -853,8 +864,9 @@ class Dataset(Transforms, DataIterator):
                           self._functions, None, self._base, self._order, self._folder)
 
     def __eq__(self, other: object) -> bool:
-        return (type(other) is type(self) and other._settings == self._settings
-                and other._state == self._state and other._functions == self._functions
+        return (type(other) is type(self) and isinstance(other, Dataset)
+                and other._settings == self._settings and other._state == self._state
+                and other._functions == self._functions
                 and other._base == self._base)
 
     __hash__ = None  # type: ignore[assignment]
@@ -957,9 +969,9 @@ def _check_limit(rows: int, limit: int | None) -> None:
 
 
 def _dataset(kind: type[Any], path: str, settings: dict[str, Any], state: bytes | None = None,
-             functions: list[Any] = (), file: Any = None, base: Dataset | None = None,
+             functions: Sequence[Any] = (), file: Any = None, base: Dataset | None = None,
              order: int | None = None, folder: str = "") -> Dataset:
-    made = kind(path, **settings)
+    made: Dataset = kind(path, **settings)
     made._state, made._functions, made._file = state, list(functions), file
     made._base, made._order, made._folder = base, order, folder
     return made
@@ -987,7 +999,7 @@ _registered: dict[str, Any] = {}  # {name: Dataset} of the trainer in this worke
 _prepared: dict[str, Any] = {}  # {name: (name in the configuration, functions)}
 
 
-def register(datasets: dict[str, Any] | None) -> None:
+def register(datasets: Mapping[str, Any] | None) -> None:
     """In a worker: the datasets of its trainer."""
     _registered.update({name: ds for name, ds in (datasets or {}).items()
                         if isinstance(ds, Dataset)})
@@ -1054,7 +1066,7 @@ def get_dataset_shard(dataset_name: str = "train", equal: bool = True) -> DataIt
     name = dataset_name
     if not isinstance(name, str):
         raise TypeError(f"the name of a dataset is a string, not {type(name).__name__}")
-    names = _made_rows.public_names(_session.facts().get("datasets", ()))
+    names = _made_rows.public_names(list(_session.facts().get("datasets", ())))
     if name not in names:
         raise NoSuchDataset(_no_dataset(name, names))
     if (name, equal) not in _shards:
