@@ -142,7 +142,7 @@ class Fit:
             kept[name] = dataset
         return kept
 
-    def _dataset_entries(self, name: str, dataset: object) -> dict[str, Any]:
+    def _dataset_entries(self, name: str, dataset: Any) -> dict[str, Any]:
         """The datasets of raytrain.cfg that one of the trainer needs."""
         if not hasattr(dataset, "_keys") or _made_rows.is_plain(dataset):
             return {name: dataset_keys(name, dataset)}
@@ -221,7 +221,7 @@ class Fit:
         environment.update(listener.environment)
         return listener
 
-    def _say_going_on(self, payload: dict | None) -> None:
+    def _say_going_on(self, payload: dict[str, Any] | None) -> None:
         """That a run of this name is there already is seen once, before it goes on."""
         files = checkpoint_files(self.path) if self._continues() else {}
         if payload is None or not files or self.run_config.on_existing \

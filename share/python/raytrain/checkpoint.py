@@ -250,14 +250,15 @@ class _Stored:
     def where(self) -> str:
         """The path of the file, which may not be there yet."""
         if self.path is None or os.path.isdir(self.path):
-            return self.face()["path"]
+            path: str = self.face()["path"]
+            return path
         return self.path
 
     def has_files(self) -> bool:
         """Was it made from a directory, or did the ranks of a C program attach files?"""
         structure = self.structure()
         if structure is not None:
-            return structure["kind"] == "directory"
+            return bool(structure["kind"] == "directory")
         return any(row[0].startswith(_FILES) for row in self.names())
 
     def files(self) -> tuple[list[tuple[str, str, int]], list[str]]:
@@ -392,6 +393,11 @@ class Checkpoint:
     the directory of a run (its best checkpoint), or an HDF5 file of another program.
     """
 
+    _dict: dict[str, Any] | None
+    _directory: str | None
+    _stored: _Stored | None
+    _metadata: dict[str, Any] | None  # None: as it is stored
+
     def __init__(self, path: str | os.PathLike[str], filesystem: Any = None):
         path = os.fspath(path)
         check_filesystem(filesystem)
@@ -409,7 +415,7 @@ class Checkpoint:
         self._dict = None
         self._directory = None
         self._stored = None
-        self._metadata = None  # None: as it is stored
+        self._metadata = None
 
     @classmethod
     def _of(cls, **members: Any) -> Self:

@@ -229,9 +229,10 @@ def ranked(kept: list[tuple[str, dict[str, Any]]], name: str | None,
     """
     if name is None:
         return kept
+    score: str = name
 
     def rank(place: int) -> tuple[float, int]:
-        value = value_of(kept[place][1], name)
+        value = value_of(kept[place][1], score)
         return (-math.inf if value is None or value != value else sign * value, place)
 
     return [kept[place] for place in sorted(range(len(kept)), key=rank)]
