@@ -328,5 +328,6 @@ dist_pythontransformers_DATA = \
 	share/python/raytrain/huggingface/transformers/_classes.py
 pythonexamplesdir = $(examplesdir)/python
 dist_pythonexamples_DATA = share/examples/python/fashion_mnist_torch.py \
+	share/examples/python/fit_jax.py \
 	share/examples/python/fit_lightning.py share/examples/python/fit_transformers.py \
 	share/examples/python/fit_xgboost.py

@@ -930,6 +930,14 @@ test_expect_success 'JaxTrainer initialises JAX before the function, which may d
 	EOT
 	PYTHONPATH=$PYTHONPATH:$srcdir/t/check/standins "$PYTHON" jaxes.py 2>err
 '
+test_expect_success 'the example fit_jax.py trains with a stand-in for JAX, and goes on' '
+	for epochs in 20 60; do
+		PYTHONPATH=$PYTHONPATH:$srcdir/t/check/standins \
+			"$PYTHON" "$srcdir/share/examples/python/fit_jax.py" $epochs >out 2>err || return 1
+	done &&
+	grep "^weights .1.0, -2.0, 0.5, 3.0. " out &&
+	grep "it goes on from checkpoint_000020.h5" err
+'
 test_expect_success 'JaxTrainer without JAX says what to install, and has no TPUs' '
 	cat >nojax.py <<-\EOT &&
 	from common import *

@@ -82,7 +82,9 @@ t_check_mpi_child_SOURCES = t/check/mpi_child.c
 t_check_mpi_child_LDADD = $(MPI_LIBS)
 EXTRA_DIST += t/check/open_mpi/mpi.h
 
-EXTRA_DIST += t/check/standins/jax/__init__.py t/check/standins/jax/distributed.py
+EXTRA_DIST += t/check/standins/jax/__init__.py t/check/standins/jax/distributed.py \
+	t/check/standins/jax/numpy.py t/check/standins/jax/experimental/__init__.py \
+	t/check/standins/jax/experimental/multihost_utils.py
 EXTRA_DIST += t/check/meet.py t/check/messages.py t/check/mypy.ini t/check/python_layers.py t/check/tfevents.py
 
 check_PROGRAMS += t/check/train_gpu

@@ -1,0 +1,2 @@
+"""Of the stand-in: NumPy."""
+from numpy import dot as dot, mean as mean
