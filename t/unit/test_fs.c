@@ -83,6 +83,8 @@ static void temporaries_of_living_processes_are_not_left(void **state)
     check_left(strdup(other), false);
     /* The pid of a live process, but of another one. */
     check_left(with_field(other, 3, "1"), true);
+    check_left(with_field(own, 3, "1"), true);
+    check_left(with_field(own, 3, "0"), false); /* without /proc: not known */
     /* On another host, or in a container: pids there mean nothing here. */
     check_left(with_field(own, 2, "00000000"), true);
     check_left(strdup("base.tmp-1-00000000"), false);

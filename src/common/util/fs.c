@@ -438,10 +438,14 @@ char *fs_temp_name(const char *path)
     return name;
 }
 
-/* If it is of this place, its pid is valid here: is it still the same process? */
+/* If it is of this place, its pid is valid here: is it still the same process? A pid is used
+ * again, even that of this process: in containers and after a restart of a node the same
+ * few numbers return. */
 static bool writer_lives(long pid, unsigned long long born)
 {
-    return pid == (long)getpid() || (born != 0 && process_birth((pid_t)pid) == born);
+    if (born == 0) /* /proc could not be read */
+        return pid == (long)getpid();
+    return process_birth((pid_t)pid) == born;
 }
 
 bool fs_temp_is_left(const char *name)
