@@ -29,6 +29,29 @@ test_expect_success 'a run whose worker dies fails, and --resume continues it' '
 	$run --name died --resume "$train" 2>err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/died/checkpoint_000005.h5
 '
+# temporary_of PID CHECKPOINT: the name of a temporary file of this process (util/fs.h).
+temporary_of () {
+	python3 - "$@" <<-\END
+	import os, sys
+	with open("/proc/sys/kernel/random/boot_id") as boot, \
+	     open(f"/proc/{sys.argv[1]}/stat") as stat:
+	    place = f"{os.uname().nodename} {boot.read().strip()} "
+	    born = stat.read().rpartition(")")[2].split()[19]
+	place += str(os.stat("/proc/self/ns/pid").st_ino)
+	number = 2166136261
+	for c in place.encode():
+	    number = (number ^ c) * 16777619 & 0xffffffff
+	print(f".{sys.argv[2]}.tmp-{sys.argv[1]}-00000000-{number:08x}-{born}")
+	END
+}
+
+# Workers spare the file, since its process lives.
+test_expect_success 'what a worker leaves when it ends is removed by raytrain-run, in a resumed run' '
+	expect_status 1 $run --name late --set train_loop_config.fail=kill "$train" 2>err &&
+	start_run $run --name late --resume --set train_loop_config.ready_at=4 &&
+	name=$(temporary_of $(worker_pids late | head -n 1) checkpoint_000003.h5) &&
+	: >runs/late/$name && : >gate && wait $pid && no_temporary runs/late
+'
 test_expect_success '--max-failures restarts a failed attempt within the run' '
 	$run --name again-and-again --max-failures 1 --set train_loop_config.fail=kill \
 		--set run_config.checkpoint_config.mode=sync \

@@ -271,7 +271,9 @@ static int tidy_work(void *run_dir, json_t **notes, struct error *err)
     return 0;
 }
 
-/* A worker that dies in a save leaves a file that is as large as a checkpoint. */
+/* A worker that dies in a save leaves a file that is as large as a checkpoint. Rank 0 of the
+ * next attempt removes those that it sees: not one that a worker of a lost node made later,
+ * or that its node has not listed yet. */
 static void saves_tidy(struct run *run)
 {
     json_t *notes = NULL, *note;
@@ -332,10 +334,10 @@ static int attempts_make(struct backend_executor *ex, struct run_outcome *out,
         if (rc == 0)
             rc = attempt_prepare(ex, out, err);
     } while (rc > 0);
-    if (rc < 0 || !ex->end.left_together) {
+    if (rc < 0 || !ex->end.left_together)
         replica_cleanup(ex->run);
+    if (rc < 0 || !ex->end.left_together || ex->number > 0)
         saves_tidy(ex->run);
-    }
     if (reports_settle(ex, rc == 0 ? err : NULL) < 0)
         rc = -1;
     return rc;
