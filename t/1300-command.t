@@ -3,6 +3,7 @@ test_description='any command as a worker: how it starts, stops, ends, and misbe
 
 The protocol is spoken by wire.py, which needs no module of raytrain.'
 . "$(dirname "$0")/setup.sh"
+. "$srcdir/t/predict.sh"
 
 run="raytrain-run --launcher local --storage runs"
 
@@ -227,6 +228,46 @@ test_expect_success 'a request to stop reaches a command without a session as SI
 	eventually test -e up-0 && eventually test -e up-1 &&
 	kill -TERM $pid && expect_status 75 wait $pid && test -e saved-0 && test -e saved-1 &&
 	json_is runs/plain/logs/attempt-0/attempt.json .outcome stopped && no_process_left
+'
+# Rank 1 sleeps; the others make a call, and exit with a status.
+script early.py <<\PY
+if rank == 1:
+    open("up-1", "w")
+    time.sleep(1000)
+wire = hello()
+open("up-0", "w")
+if sys.argv[1] == "report":
+    reply = wire.report(i=1)
+elif sys.argv[1] == "predict_next":
+    output = {"name": "y", "dtype": "float32", "shape": []}
+    assert "error" not in wire.call("predict_begin", outputs=[output], batch_size=10)
+    reply = wire.call("predict_next", slot=0, put=False)
+else:
+    reply = wire.call(sys.argv[1])
+    assert wire.call("barrier")["error"]["code"] == "ESTOPPED"
+assert reply["error"]["code"] == "ESTOPPED", reply
+sys.exit(int(sys.argv[2]))
+PY
+# stops_early DIR CALL STATUS COMMAND...: what the command starts is stopped before rank 1 has
+# used its session.
+stops_early () {
+	dir=$1 call=$2 status=$3 && shift 3 && rm -f up-0 up-1 &&
+	{ "$@" -- $PYTHON early.py $call $status 2>err & } && pid=$! &&
+	eventually test -e up-0 && eventually test -e up-1 &&
+	kill -TERM $pid && expect_status 75 wait $pid && no_process_left &&
+	json_is $dir/logs/attempt-0/attempt.json .outcome stopped
+}
+test_expect_success 'a stop before a command uses its session ends collective calls of other ranks' '
+	stops_early runs/early barrier 0 $run -n 2 --name early &&
+	stops_early runs/late checkpoint_wait 75 $run -n 2 --name late
+'
+test_expect_success 'a stop before a command uses its session ends reports of other ranks' '
+	stops_early runs/reports report 3 $run -n 2 --name reports
+'
+test_expect_success 'a stop before a command uses its session ends the prediction of other ranks' '
+	make_model && make_rows 100 &&
+	stops_early p.h5.run predict_next 75 raytrain-predict --launcher local \
+		--checkpoint runs/model --data rows.npz -n 2 -o p.h5
 '
 test_expect_success 'a command that ignores SIGTERM is killed after the grace time' '
 	rm -f up && { $run -n 1 --grace 1 --name deaf -- sh -c "trap \"\" TERM USR1; touch up

@@ -400,6 +400,26 @@ test_expect_success 'a stop that a user asks for is no preemption, and ends trai
 	PY
 	begin asked -- "$PYTHON" asked.py && kill -INT $pid && expect_status 75 wait $pid
 '
+test_expect_success 'a stop before a script uses its session is a SystemExit in reports of other ranks' '
+	script early.py <<-\PY &&
+	import os, raytrain, time
+	rank = os.environ["RANK"]
+	if rank == "0":
+	    assert not raytrain.should_stop()
+	open(f"up-{rank}", "w").close()
+	if rank == "1":
+	    time.sleep(1000)
+	try:
+	    raytrain.report({"i": 0})
+	except Exception:
+	    open("caught", "w").close()
+	PY
+	{ $run --name early -n 2 -- $PYTHON early.py 2>err & } && pid=$! &&
+	eventually test -e up-0 && eventually test -e up-1 &&
+	kill -TERM $pid && expect_status 75 wait $pid && test_path_is_missing caught &&
+	json_is runs/early/logs/attempt-0/attempt.json .outcome stopped &&
+	! grep Traceback runs/early/logs/attempt-0/rank-00000.err
+'
 test_expect_success 'SIGTERM to a worker names its rank, until the next attempt' '
 	script taken.py <<-\PY &&
 	import os, time

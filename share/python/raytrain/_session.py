@@ -261,12 +261,16 @@ class Session:
     def call(self, op: str, args: Mapping[str, Any] = {}, data: Buffer = b"",
              fds: Sequence[int] = (), asks: Asks | None = None) -> Reply:
         """Make a request: (reply, data, descriptors), or a RaytrainError; as
-        Connection.call()."""
+        Connection.call(). SystemExit if the run has stopped on request meanwhile."""
         self.check_process()
         try:
             return self._connection.call({"op": op, **args}, data, fds, asks)
         except _wire.Disconnected:
             self._gone()
+        except errors.RaytrainError as e:
+            if e.code == "ESTOPPED":
+                raise SystemExit(EXIT_STOPPED) from None
+            raise
 
     def post(self, data: bytes, message: dict[str, Any]) -> None:
         """Send a request that has no reply."""

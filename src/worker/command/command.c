@@ -114,6 +114,13 @@ static void refusal_add(const struct companion *c, char *text, size_t size)
         snprintf(text + n, size - n, ", after a call that failed: %.1000s", c->refused);
 }
 
+/* On all ranks, in a call that has failed. */
+static int stopped(const struct companion *c)
+{
+    error_set(&c->ctx->error, RAYTRAIN_ESTOPPED, "stopped on request");
+    return RAYTRAIN_ESTOPPED;
+}
+
 /* As a training function: 0, or another number, and the reason in ctx->error. */
 static int command_verdict(const struct command *m, int status)
 {
@@ -121,12 +128,16 @@ static int command_verdict(const struct command *m, int status)
     raytrain_status code = RAYTRAIN_EFAILED;
     char text[ERROR_TEXT_MAX];
 
+    if (c->ctx->over)
+        return stopped(c);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     if (c->ctx->ended_on_request)
         return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_STOPPED && c->ctx->should_stop)
         return 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_STOPPED && c->stopped)
+        return stopped(c);
     if (c->uncaught) {
         uncaught_text(c, text, sizeof text);
         code = c->uncaught_code;

@@ -113,6 +113,7 @@ static void request_serve(struct companion *c, struct wire_frame *frame)
     c->serving = false;
     c->refused[0] = '\0';
     if (rc < 0) {
+        c->stopped = c->stopped || err.code == RAYTRAIN_ESTOPPED;
         strcpy(c->refused, err.text);
         json_decref(reply.json);
         free(reply.data);

@@ -96,6 +96,7 @@ struct companion {
     atomic_int exiting;           /* its process */
     void *state[FAMILIES];        /* of each family, its own affair */
     char refused[ERROR_TEXT_MAX]; /* why the latest request failed; empty: it did not */
+    bool stopped; /* a request has failed on all ranks, because a stop was asked for */
     json_t
         *unlisted;  /* names of metrics that are no columns, which are reported once */
     char *uncaught; /* the exception that ended the client, if it has said so */

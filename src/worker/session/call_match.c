@@ -7,6 +7,9 @@
  * and report what each of them did: the result is an error that says so, never a wrong
  * number or a hang.
  *
+ * The companion of a command that was asked to end before it used its session says so in
+ * that exchange: then the training has stopped.
+ *
  * A call whose memory is on a card is one of another kind than that with host memory. If ranks
  * disagree in that alone, all of them make the call again with host memory.
  */
@@ -22,6 +25,7 @@
 struct call_text {
     char text[CALL_TEXT_MAX];
     int kind;
+    bool ended;
 };
 
 /* The ranks whose text is that of rank `as`. */
@@ -82,12 +86,31 @@ static bool places_differ(const struct call_text *all, int size)
     return differ && has_any_place(all[0].kind);
 }
 
+int session_over(raytrain_context *ctx, int rank, struct error *err)
+{
+    ctx->over = true;
+    return error_set(err, RAYTRAIN_ESTOPPED,
+                     "stopped on request: the command of rank %d was asked to end",
+                     rank);
+}
+
+/* -1: none. */
+static int first_ended(const struct call_text *all, int size)
+{
+    int r = 0;
+
+    while (r < size - 1 && !all[r].ended)
+        r++;
+    return all[r].ended ? r : -1;
+}
+
 /* COLLECTIVE: all ranks come here, or none. 1 on every rank, instead of -1: they are to make
  * the call again, with host memory. */
-static int disagreement(struct comm *comm, const struct session_call *call,
+static int disagreement(raytrain_context *ctx, const struct session_call *call,
                         struct error *err)
 {
-    struct call_text mine = {.kind = (int)call->kind},
+    struct comm *comm = ctx->user;
+    struct call_text mine = {.kind = (int)call->kind, .ended = ctx->ended_on_request},
                      *all = calloc((size_t)comm->size, sizeof *all);
     int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 
@@ -95,7 +118,9 @@ static int disagreement(struct comm *comm, const struct session_call *call,
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = comm->ops->allgather(comm, &mine, sizeof mine, all, err);
-    if (rc == 0)
+    if (rc == 0 && first_ended(all, comm->size) >= 0)
+        rc = session_over(ctx, first_ended(all, comm->size), err);
+    else if (rc == 0)
         rc = places_differ(all, comm->size)
                  ? 1
                  : disagreement_explain(all, comm->size, err);
@@ -111,6 +136,8 @@ static int match(raytrain_context *ctx, const struct session_call *call, void *b
     struct comm *comm = session_user_comm(ctx, err);
     bool same = true;
 
+    if (ctx->over) /* the others make no calls any more */
+        return error_set(err, RAYTRAIN_ESTOPPED, "stopped on request");
     if (backend->ops->on_call && backend->ops->on_call(backend, err) < 0)
         return -1;
     if (device_groups_check(err) < 0)
@@ -118,7 +145,7 @@ static int match(raytrain_context *ctx, const struct session_call *call, void *b
     if (!comm || comm->ops->allreduce_matched(comm, call->kind, buf, n, type, op, &same,
                                               err) < 0)
         return -1;
-    return same ? 0 : disagreement(comm, call, err);
+    return same ? 0 : disagreement(ctx, call, err);
 }
 
 int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
@@ -156,7 +183,7 @@ int session_match_arguments(raytrain_context *ctx, const struct session_call *ca
     lanes_fill(lanes, arguments);
     if (session_match(ctx, call, lanes, 2, COMM_INT64, COMM_MIN, err) < 0)
         return -1;
-    return lanes[0] == -lanes[1] ? 0 : disagreement(ctx->user, call, err);
+    return lanes[0] == -lanes[1] ? 0 : disagreement(ctx, call, err);
 }
 
 int session_match_cards(raytrain_context *ctx, const struct session_call *call,
@@ -170,5 +197,5 @@ int session_match_cards(raytrain_context *ctx, const struct session_call *call,
     *cards = rc == 0;
     if (rc < 0)
         return -1;
-    return rc > 0 || lanes[0] == -lanes[1] ? 0 : disagreement(ctx->user, call, err);
+    return rc > 0 || lanes[0] == -lanes[1] ? 0 : disagreement(ctx, call, err);
 }

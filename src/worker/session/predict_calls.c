@@ -112,9 +112,20 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
     return files_begin(ctx, p, err);
 }
 
+/* COLLECTIVE, in place of the agreement with which a prediction begins. */
+static int not_begun(raytrain_context *ctx, struct error *err)
+{
+    int rc = error_set(err, RAYTRAIN_ESTOPPED,
+                       "stopped on request, before it asked for its first batch");
+
+    return ctx->predictions ? comm_agree(ctx->predictions, rc, err) : rc;
+}
+
 int session_predict_end(raytrain_context *ctx, struct error *err)
 {
     collective_wait_begin(&ctx->waiting, "the end");
+    if (ctx->ended_on_request && !predictor_has_begun(ctx->predictor))
+        return not_begun(ctx, err);
     return predictor_finish(ctx->predictor, err);
 }
 

@@ -175,17 +175,20 @@ static int disagreement(raytrain_context *ctx, const struct combined *c,
     struct report_face mine;
     struct report_face *all = calloc((size_t)ctx->comm->size, sizeof *all);
     struct error why;
-    int rc;
+    int rc, ended;
 
     if (!all)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     report_face_fill(&mine, &c->report, err->text);
     rc = ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, all, &why);
-    if (rc == 0)
+    ended = rc == 0 ? report_first_ended(all, ctx->comm->size) : -1;
+    if (ended >= 0)
+        session_over(ctx, ended, &why);
+    else if (rc == 0)
         report_disagreement(all, ctx->comm->size, &why);
     free(all);
     /* If this rank's own call was wrong, that is the better message. */
-    if (!c->report.refused)
+    if (!c->report.refused || ended >= 0)
         error_set(err, why.code, "%s", why.text);
     return -1;
 }

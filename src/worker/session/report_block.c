@@ -109,6 +109,7 @@ void report_face_fill(struct report_face *face, const struct report *report,
     face->n_metrics = (int32_t)report->n_metrics;
     face->has_checkpoint = report->has_checkpoint;
     face->refused = report->refused;
+    face->ended = report->ended;
     face->names = names_hash(report->metrics, report->n_metrics);
     if (report->refused)
         snprintf(face->text, sizeof face->text, "%s", refusal);
@@ -193,6 +194,15 @@ static int names_explain(const struct report_face faces[], int size, bool *in,
         "Every worker reports the same metrics in the same order",
         faces[0].text, rank_list(in, size, others),
         first < 0 ? "the same" : faces[first].text);
+}
+
+int report_first_ended(const struct report_face faces[], int size)
+{
+    int r = 0;
+
+    while (r < size - 1 && !faces[r].ended)
+        r++;
+    return faces[r].ended ? r : -1;
 }
 
 int report_disagreement(const struct report_face faces[], int size, struct error *err)

@@ -65,7 +65,7 @@ struct report {
     bool stop;
     bool asks; /* raytrain_should_checkpoint() was called */
     bool asks_stop;
-    bool ended;
+    bool ended; /* what trains was asked to end */
     bool save_failed;
     bool gathers;
     bool keeps_rank0; /* rank 0: its values are those of the report */
@@ -85,13 +85,15 @@ bool report_block_has_same_names(const struct comm_stat block[REPORT_BLOCK_MAX])
 
 /* What each rank sends once it is known that the ranks do not agree. */
 struct report_face {
-    int32_t kind, n_metrics, has_checkpoint, refused;
+    int32_t kind, n_metrics, has_checkpoint, refused, ended;
     uint64_t names;
     char text[240]; /* the metrics' names, or why the call was wrong */
 };
 
 void report_face_fill(struct report_face *face, const struct report *report,
                       const char *refusal);
+/* The lowest rank on which what trained was asked to end; -1: none. */
+int report_first_ended(const struct report_face faces[], int size);
 /* Fill err with the sentence that says which ranks differ, and how. Returns -1
  * (RAYTRAIN_ECOMM). */
 int report_disagreement(const struct report_face faces[], int size, struct error *err);

@@ -120,6 +120,7 @@ struct raytrain_context {
     bool workers_noted;    /* that what all ranks report is too long */
     bool names_noted;      /* that ranks report metrics of different names */
     bool ended_on_request; /* instead of a report: what trains was asked to end */
+    bool over; /* it was on some rank, as all know: no call communicates any more */
 
     int64_t total;       /* of iterations, as raytrain_set_total() says; 0: not known */
     json_t *keys_asked;  /* by the first report (setting_notes.h); NULL: none */
@@ -195,7 +196,8 @@ int session_dataset_to_device(raytrain_dataset *ds, int device, int device_id,
 /*
  * call_match.c: each collective call of the user begins with a check that all ranks
  * make the same call. If they do not: -1 and RAYTRAIN_ECOMM on every rank, with what
- * each of them did.
+ * each of them did. But RAYTRAIN_ESTOPPED on every rank, from this call and all later ones,
+ * if what trains on some rank was asked to end, and makes no call.
  */
 enum session_call_kind {
     CALL_REPORT,
@@ -227,6 +229,9 @@ struct session_call {
  * op. */
 int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
                   size_t n, enum comm_type type, enum comm_op op, struct error *err);
+/* All ranks have learned that what trains on rank `rank` was asked to end: -1, and
+ * RAYTRAIN_ESTOPPED in err. */
+int session_over(raytrain_context *ctx, int rank, struct error *err);
 /* With a number that stands for the arguments; its lowest bit does not count. */
 int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
                             uint64_t arguments, struct error *err);
