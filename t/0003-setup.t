@@ -3,7 +3,8 @@ test_description='A failing test script ends, and with it the processes that it 
 SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
 
-# inner: run a script with one test, whose body is standard input, in a directory of its own.
+# inner [OPTION]: run a script with one test, whose body is standard input, in a directory of
+# its own.
 inner () {
 	{
 		printf '%s\n' 'test_description=inner SETUP_WITHOUT_STAGE=1 train=x' \
@@ -12,7 +13,7 @@ inner () {
 		printf '%s\n' "'" test_done
 	} >inner.t
 	mkdir -p built/t &&
-	top_builddir=$PWD/built top_srcdir=$srcdir sh ./inner.t -v --root="$PWD/built" >out 2>&1
+	top_builddir=$PWD/built top_srcdir=$srcdir sh ./inner.t "$@" --root="$PWD/built" >out 2>&1
 }
 is_gone () {
 	! test -e "/proc/$1" || grep -q "^State:.Z" "/proc/$1/status"
@@ -20,16 +21,24 @@ is_gone () {
 
 test_expect_success 'a background process ends with its test script' '
 	pid_file=$PWD/pid && export pid_file &&
-	test_must_fail inner <<-\END &&
+	test_must_fail inner -v <<-\END &&
 	sleep 1000 & echo $! >"$pid_file"; false
 	END
 	grep "failed 1 among 1" out && test -s pid && eventually is_gone "$(cat pid)"
 '
 test_expect_success 'start_run fails when the run ends before it is ready' '
-	test_must_fail inner <<-\END &&
+	test_must_fail inner -v <<-\END &&
 	start_run sh -c "echo no luck >&2"
 	END
 	grep "the run is over" out && grep "no luck" out
+'
+test_expect_success 'a test that fails shows what it printed and the text files that it wrote' '
+	test_must_fail inner <<-\END &&
+	: >empty; head -c 99 /dev/zero >binary; echo who >said; echo why >err
+	echo words; grep what said
+	END
+	sed -n "s/^# \(words$\|[a-z][a-z]*: \)/\1/p" out >shown &&
+	printf "%s\n" words "err: why" "said: who" >expect && test_cmp expect shown
 '
 test_expect_success 'json_is compares values of a JSON file' '
 	echo "{\"word\": \"a b\", \"number\": 3, \"nothing\": null}" >file.json &&

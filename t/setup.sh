@@ -41,12 +41,21 @@ export LD_LIBRARY_PATH
 
 . "$SHARNESS_TEST_SRCDIR/sharness.sh"
 
-# If a test fails, the ends of what its commands printed and of the file err follow its result.
+# If a test fails, the ends of what its commands printed, and of the text files in its directory
+# that it has written, follow its result: a grep or a comparison that fails says little without.
 test_said=$SHARNESS_TEST_DIRECTORY/.said.$$
+test_began=$SHARNESS_TEST_DIRECTORY/.began.$$
+files_written () {
+	find . -maxdepth 1 -type f -newer "$test_began" -size -128k | LC_ALL=C sort |
+	while read -r file; do
+		LC_ALL=C grep -Iq . "$file" && tail -n 20 "$file" | sed "s|^|# ${file#./}: |"
+	done | head -n 120
+}
 if test "$verbose" != t; then
 	exec 3>>"$test_said" 4>&3
+	: >"$test_began"
 	test_ok_ () {
-		: >"$test_said"
+		: >"$test_said" >"$test_began"
 		test_success=$((test_success + 1))
 		say_color "" "ok $test_count - $*"
 	}
@@ -54,8 +63,8 @@ if test "$verbose" != t; then
 		test_failure=$((test_failure + 1))
 		say_color error "not ok $test_count - $1"
 		tail -n 60 "$test_said" | sed "s/^/# /"
-		test ! -s err || tail -n 20 err | sed "s/^/# err: /"
-		: >"$test_said"
+		files_written
+		: >"$test_said" >"$test_began"
 		test "$immediate" = "" || { EXIT_OK=t; exit 1; }
 	}
 fi
@@ -68,7 +77,7 @@ end_jobs () {
 	while read -r job; do
 		kill -KILL "$job" 2>/dev/null
 	done <"$left"
-	rm -f "$left" "$test_said"
+	rm -f "$left" "$test_said" "$test_began"
 }
 trap 'code=$?; end_jobs; (exit $code); die' EXIT
 
