@@ -170,10 +170,11 @@ test_expect_success 'no worker outlives an srun that is killed' '
 '
 
 # srun hears of the end of the step from slurmctld, and of the ends of tasks from their nodes: on
-# a busy machine that of a task may come first, with the signal that ended it.
+# a busy machine that of a task may come first, with the signal that ended it. A task is one
+# process here: a shell that outlives its sleep for a moment may exit with 137 instead.
 test_expect_success 'a cancelled step is reported without naming a worker' '
 	rm -rf logs &&
-	{ in_job "$run" --workers 5 sh -c "echo up; sleep 1000" >said & } && pid=$! &&
+	{ in_job "$run" --workers 5 sh -c "echo up; exec sleep 1000" >said & } && pid=$! &&
 	eventually lines_are 5 &&
 	scancel $(squeue -h -s -o %i) &&
 	expect_status 1 wait $pid &&
