@@ -1,4 +1,5 @@
 /* test_saving.c - one rank saves, in the background and synchronously. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,6 +22,7 @@
 #include "run/journal.h"
 #include "run/metrics.h"
 #include "saving/saving.h"
+#include "saving/snapshot.h"
 #include "scratch.h"
 #include "util/fs.h"
 
@@ -293,6 +297,27 @@ static void retention_follows_each_save(void **state)
     saving_stop();
 }
 
+static void children_have_no_copy_of_a_snapshot(void **state)
+{
+    struct snapshot s = {0};
+    struct error err;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(snapshot_reserve(&s, 1000, 1, &err), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        unsigned char there;
+
+        _exit(mincore(s.data, 1, &there) < 0 && errno == ENOMEM ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    snapshot_clear(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +329,7 @@ int main(void)
         SCRATCH(a_synchronous_save_is_durable_when_it_returns),
         SCRATCH(without_memory_for_a_copy_training_waits),
         SCRATCH(retention_follows_each_save),
+        cmocka_unit_test(children_have_no_copy_of_a_snapshot),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -55,6 +55,9 @@ static unsigned char *pages_map(size_t n)
         munmap(all, before);
     munmap(all + before + n, HUGE_PAGE - before);
     madvise(all + before, n, MADV_HUGEPAGE); /* without huge pages it is only slower */
+    /* After a fork, pages that are written are copied: a card would go on with the old ones,
+     * and a child does not need them. */
+    madvise(all + before, n, MADV_DONTFORK);
     return all + before;
 }
 
