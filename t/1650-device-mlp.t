@@ -49,6 +49,9 @@ test_expect_success 'the kernels for a card compute what those for the CPU do' '
 test_expect_success 'they do so with blocks of threads, in which sums are combined' '
 	STANDIN_CUDA_THREADS=1 on_card "$cards/mlp_numbers_card" >threads && near cpu threads
 '
+test_expect_success 'an allocation for which there is no room is not an error of the next kernel' '
+	on_card "$cards/mlp_numbers_card" full >full && test_cmp card full
+'
 test_expect_success 'a network that the CPU has trained predicts the same on a card' '
 	$run --name cpu -n 2 "$builddir/share/examples/fashion_mlp.so" 2>err &&
 	for where in cpu card; do

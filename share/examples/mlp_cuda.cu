@@ -68,8 +68,10 @@ void *kernels_alloc(size_t n)
     void *p;
     cudaError_t error = cudaMalloc(&p, n > 0 ? n : 1);
 
-    if (error == cudaErrorMemoryAllocation)
+    if (error == cudaErrorMemoryAllocation) {
+        cudaGetLastError(); /* or the next kernel seems to have failed */
         return NULL;
+    }
     check(error, "cudaMalloc");
     kernels_zero(p, n);
     return p;

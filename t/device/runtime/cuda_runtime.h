@@ -152,9 +152,15 @@ static inline const char *cudaGetErrorString(int error)
     return error == cudaErrorMemoryAllocation ? "out of memory" : "an error";
 }
 
+/* Here an allocation that fails leaves an error; CUDA's other functions do so, too. */
+static int standin_last_error;
+
 static inline int cudaGetLastError()
 {
-    return cudaSuccess;
+    int error = standin_last_error;
+
+    standin_last_error = cudaSuccess;
+    return error;
 }
 
 static inline int cudaGetDevice(int *card)
@@ -170,6 +176,8 @@ template <class T> static int cudaMalloc(T **p, size_t n)
 
     if (rc == 0)
         rc = cuMemAlloc_v2(&address, n);
+    if (rc != 0)
+        standin_last_error = rc;
     *p = (T *)(uintptr_t)address;
     return rc;
 }
