@@ -87,6 +87,13 @@ test_expect_success 'a GPU that others fill is named, with their processes' '
 	status=$? && kill $other && test $status = 0 &&
 	grep "GPU 1 (PCI 00000000:C1:00.0) of node .* has 2.0 of 80.0 GiB free: process $other (.*sleep.*) uses 77.0 GiB" err
 '
+test_expect_success 'one that workers of this run fill is not' '
+	RAYTRAIN_RUN_DIR=$PWD/runs/shared sleep 600 & own=$! &&
+	cards 2 78 && echo "process 1 $own $((77 * gib))" >>cards &&
+	until_seen shared gpu_memory &&
+	CUDA_VISIBLE_DEVICES=1 $run --name shared -n 1 --gpu -- sh shared.sh 2>err
+	status=$? && kill $own && test $status = 0 && ! grep "GiB free" err
+'
 test_expect_success 'one with room is not' '
 	cards 39 78 && until_seen room gpu_memory &&
 	CUDA_VISIBLE_DEVICES=0 $run --name room -n 1 --gpu -- sh room.sh 2>err &&

@@ -104,21 +104,27 @@ static int fullest_first(const void *a, const void *b)
     return x != y ? (x < y ? 1 : -1) : 0;
 }
 
-/* "process 4711 (python3) uses 77.0 GiB, ..."; what cannot be seen is said, too. */
-static void processes_print(const struct gpu_watch *w, const struct nvml_card *card,
-                            FILE *out)
+/* The processes of a card that are not of this run, the fullest first. -1: all are. */
+static int others_find(const struct gpu_watch *w, const struct nvml_card *card,
+                       struct nvml_process found[PROCESSES_MAX])
 {
-    struct nvml_process found[PROCESSES_MAX];
-    int n = nvml_processes(card, found, PROCESSES_MAX), shown = 0;
+    int n = nvml_processes(card, found, PROCESSES_MAX), others = 0;
 
-    qsort(found, (size_t)n, sizeof *found, fullest_first);
-    for (int i = 0; i < n && shown < NAMED_MAX; i++) {
+    for (int i = 0; i < n; i++)
+        if (!is_own(w, found[i].pid))
+            found[others++] = found[i];
+    qsort(found, (size_t)others, sizeof *found, fullest_first);
+    return n > 0 && others == 0 ? -1 : others;
+}
+
+/* "process 4711 (python3) uses 77.0 GiB, ..."; what cannot be seen is said, too. */
+static void processes_print(const struct nvml_process found[], int n, FILE *out)
+{
+    for (int i = 0; i < n && i < NAMED_MAX; i++) {
         char name[32], quoted[QUOTE_TEXT_MAX];
 
-        if (is_own(w, found[i].pid))
-            continue;
         command_name(found[i].pid, name);
-        fprintf(out, "%sprocess %d", shown++ ? ", " : "", found[i].pid);
+        fprintf(out, "%sprocess %d", i > 0 ? ", " : "", found[i].pid);
         if (name[0])
             fprintf(out, " (%s)", quote(name, quoted));
         if (found[i].bytes < UINT64_MAX)
@@ -126,7 +132,7 @@ static void processes_print(const struct gpu_watch *w, const struct nvml_card *c
         else
             fputs(" is on it", out);
     }
-    if (shown == 0)
+    if (n == 0)
         fputs("whose process that is cannot be seen here", out);
 }
 
@@ -140,22 +146,26 @@ static void card_print(const struct nvml_card *card, FILE *out)
         fprintf(out, " (PCI %s)", card->pci);
 }
 
-/* At the start the worker itself has taken nothing, or not much. */
+/* At the start the worker itself has taken nothing, or not much; others of this run that share
+ * the card may have been faster. */
 static void fill_look(const struct gpu_watch *w, const struct nvml_card *card)
 {
+    struct nvml_process others[PROCESSES_MAX];
     struct nvml_memory m;
     char text[ERROR_TEXT_MAX] = "";
     FILE *out;
+    int n;
 
     if (nvml_memory(card, &m) != NVML_OK || m.total == 0 ||
-        (double)m.free >= FREE_LEAST * (double)m.total)
+        (double)m.free >= FREE_LEAST * (double)m.total ||
+        (n = others_find(w, card, others)) < 0)
         return;
     if (!(out = fmemopen(text, sizeof text - 1, "w")))
         return;
     card_print(card, out);
     fprintf(out, " of node %s has %.1f of %.1f GiB free: ", w->node,
             (double)m.free / GIB, (double)m.total / GIB);
-    processes_print(w, card, out);
+    processes_print(others, n, out);
     fprintf(out, ". End it, or use another GPU or node (under Slurm --exclude=%s)",
             w->node);
     fclose(out);
