@@ -493,6 +493,7 @@ for again in Checkpoint(path), Checkpoint(result.checkpoint.file), pickle.loads(
     assert again == result.checkpoint and hash(again) == hash(result.checkpoint)
     assert again.file == result.checkpoint.file and again.path == path
 assert Checkpoint.from_directory(path).path == path
+assert Checkpoint("/nowhere/bucket/1").path == "/nowhere/bucket/1"
 assert result.checkpoint.filesystem.type_name == result.filesystem.type_name == "local"
 # A file that was saved again
 os.utime(result.checkpoint.file, ns=(1, 1))

@@ -466,6 +466,9 @@ class Checkpoint:
         """
         if self._stored is None:
             return self._directory
+        named = self._stored.path
+        if named is not None and not named.endswith(".h5") and not os.path.lexists(named):
+            return named  # of another machine, or not made yet
         return _extracted.directory(self._stored, not isinstance(session(), LoneSession))
 
     @property
