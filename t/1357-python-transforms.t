@@ -274,13 +274,25 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	import os, pickle
 	from types import SimpleNamespace
 	from pyarrow import Array, RecordBatch
+	TYPES = {int: "int64", bool: "bool", float: "double", str: "string"}
 	class ParquetFile:
 	    def __init__(self, source):
 	        self.groups = pickle.load(source)
-	        self.schema_arrow = SimpleNamespace(names=list(self.groups[0]))
+	        names = list(self.groups[0])
+	        types = {n: TYPES[next(type(v) for g in self.groups for v in g[n] if v is not None)]
+	                 for n in names}
+	        self.schema_arrow = SimpleNamespace(names=names,
+	            field=lambda n: SimpleNamespace(type=types[n]))
 	        rows = [len(next(iter(g.values()))) for g in self.groups]
+	        def column(i, k):  # every second group has statistics
+	            known = None if i % 2 else SimpleNamespace(
+	                has_null_count=True, null_count=self.groups[i][names[k]].count(None))
+	            return SimpleNamespace(path_in_schema=names[k], statistics=known)
 	        self.metadata = SimpleNamespace(num_rows=sum(rows), num_row_groups=len(rows),
-	            row_group=lambda i: SimpleNamespace(num_rows=rows[i]))
+	            row_group=lambda i: SimpleNamespace(num_rows=rows[i], num_columns=len(names),
+	                                                column=lambda k: column(i, k)))
+	    def read_row_group(self, i, columns):
+	        return SimpleNamespace(column=lambda k: Array(self.groups[i][columns[k]]))
 	    def iter_batches(self, batch_size=65536, row_groups=None, columns=None):
 	        with open("pids", "a") as file:
 	            file.write(f"{os.getpid()}\n")
@@ -317,6 +329,22 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	assert sorted(got) == list(range(150)) and got != sorted(got)
 	pids = open("pids").read().split()
 	assert len(pids) == 15 and len(set(pids)) == 2 and str(os.getpid()) not in pids, pids
+	# Whole numbers of which some groups miss some, and types that differ between files.
+	with open("mixed-0.parquet", "wb") as out:
+	    pickle.dump([{"n": [1, 2], "b": [True, False], "w": [1, 2], "f": [1.5, 2.5]},
+	                 {"n": [3, None], "b": [None, True], "w": [3, 4], "f": [None, 3.5]}], out)
+	with open("mixed-1.parquet", "wb") as out:
+	    pickle.dump([{"n": [5], "b": [False], "w": [0.5], "f": [4.5]}], out)
+	mixed = read_parquet(["mixed-0.parquet", "mixed-1.parquet"])
+	def types():
+	    for batch in raytrain.get_dataset_shard("train").iter_batches(batch_size=1):
+	        assert [str(batch[n].dtype) for n in "nbwf"] == ["float64"] * 4, batch
+	    raytrain.report({"rows": raytrain.get_dataset_shard("train").count()})
+	trainer(types, {"train": mixed.filter(lambda row: True)}).fit()
+	assert str(mixed.take_all()) == str([
+	    {"n": 1.0, "b": 1.0, "w": 1.0, "f": 1.5}, {"n": 2.0, "b": 0.0, "w": 2.0, "f": 2.5},
+	    {"n": 3.0, "b": np.nan, "w": 3.0, "f": np.nan}, {"n": np.nan, "b": 1.0, "w": 4.0, "f": 3.5},
+	    {"n": 5.0, "b": 0.0, "w": 0.5, "f": 4.5}]), mixed.take_all()
 	refused(KeyError, "no column", read_parquet, "tables", columns=["z"])
 	refused(FileNotFoundError, "nowhere", read_parquet, "nowhere")
 	EOT

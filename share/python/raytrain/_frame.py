@@ -3,7 +3,7 @@ back: numbers, words and texts as arrays of str, sparse vectors as a SciPy matri
 from __future__ import annotations
 
 import struct
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
 # raytrain_dtype in C, as NumPy and the struct module call them. A bfloat16 is two bytes.
 NUMPY = {"float32": "f4", "float64": "f8", "float16": "f2", "int8": "i1", "int16": "i2",
@@ -221,6 +221,11 @@ def described(batch: dict[str, Any]) -> dict[str, Any]:
 def is_text(array: Any) -> bool:
     """Is it an array of str?"""
     return array.dtype.kind in "OUS"
+
+
+def plain_dict(data: Any) -> Any:
+    """A mapping that is no dict, such as what Dataset.materialize() gives, as one."""
+    return dict(data.items()) if isinstance(data, Mapping) else data
 
 
 def array_of(name: str, values: Any) -> Any:

@@ -197,6 +197,7 @@ class TreePredictor(Predictor):
 
     def _predict(self, data: Any, columns: list[Any] | None,
                  settings: dict[str, Any]) -> dict[str, Any]:
+        data = _frame.plain_dict(data)
         if isinstance(data, dict):
             data = {name: value if hasattr(value, "indptr") else
                     _frame.array_of(name, value) for name, value in data.items()}

@@ -161,9 +161,10 @@ def to_format(batch: Batch, batch_format: str | None) -> Any:
 def of_format(made: Any, who: str) -> Batch:
     """What a function has returned, as a batch."""
     if hasattr(made, "column_names") and hasattr(made, "to_pydict"):
-        made = {name: _of_arrow(made.column(name)) for name in made.column_names}
+        made = {name: of_arrow(made.column(name)) for name in made.column_names}
     elif hasattr(made, "columns") and hasattr(made, "iloc"):
         made = _mapping._of_pandas(made)
+    made = _frame.plain_dict(made)
     if not isinstance(made, dict):
         raise TypeError(
             f"{who} returned {type(made).__name__}, and not a batch: {{column: array}}, a "
@@ -193,7 +194,7 @@ def arrow() -> Any:
     return pyarrow
 
 
-def _of_arrow(column: Any) -> Any:
+def of_arrow(column: Any) -> Any:
     """A column of a table of pyarrow."""
     if hasattr(column, "combine_chunks"):
         column = column.combine_chunks()
@@ -345,7 +346,7 @@ class AddColumn(Op):
         n = rows_of(batch)
         values = self.fn(to_format(dict(batch), self.batch_format))
         if hasattr(values, "to_pylist"):
-            values = _of_arrow(values)
+            values = of_arrow(values)
         import numpy
 
         if numpy.ndim(values) == 0:

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 import urllib.parse
-from typing import Any
+from typing import Any, Mapping
 
 from . import _records
 from .errors import NotFound, RaytrainError
@@ -229,8 +229,8 @@ def _connection(client: Client) -> http.client.HTTPConnection:
 def _columns(data: Any, inputs: list[Any]) -> dict[str, Any]:
     if hasattr(data, "iloc") and hasattr(data, "columns"):
         return {str(name): _series(data[name]) for name in data.columns}
-    if isinstance(data, dict):
-        return data
+    if isinstance(data, Mapping):
+        return dict(data.items())
     if len(inputs) != 1:
         raise BadRequest(400, "the model has several inputs: give {input: array}")
     return {inputs[0]["name"]: data}

@@ -139,15 +139,24 @@ def _value(value: Any) -> Any:
 # ---- Parquet ----
 
 
+# Types of Arrow that are numbers, and NumPy's names for them.
+_WHOLE = {name: name for name in ("bool", "int8", "int16", "int32", "int64", "uint8",
+                                  "uint16", "uint32", "uint64")}
+_NUMBERS = {**_WHOLE, "halffloat": "float16", "float": "float32", "double": "float64"}
+
+
 class ReadGroups(_row_ops.Op):
-    """Of the places of row groups, their rows."""
+    """Of the places of row groups, their rows. dtypes: those of columns that not all row
+    groups would give the same type."""
 
     keeps = False
     batch_size = 1
 
-    def __init__(self, columns: list[str] | None, total: int) -> None:
+    def __init__(self, columns: list[str] | None, total: int,
+                 dtypes: dict[str, str]) -> None:
         self.columns = columns
         self.total = total
+        self.dtypes = dtypes
         self.name = "read_parquet"
 
     def pieces(self, batch: Batch) -> Iterator[Batch]:
@@ -159,16 +168,70 @@ class ReadGroups(_row_ops.Op):
                 file = pyarrow.parquet.ParquetFile(opened)
                 for part in file.iter_batches(row_groups=[int(group)],
                                               columns=self.columns):
-                    yield _row_ops.of_format(arrow.Table.from_batches([part]), path)
+                    table = arrow.Table.from_batches([part])
+                    yield _row_ops.of_format({name: self._column(name, table.column(name))
+                                              for name in table.column_names}, path)
+
+    def _column(self, name: str, column: Any) -> Any:
+        values = _row_ops.of_arrow(column)
+        if name not in self.dtypes:
+            return values
+        import numpy
+
+        if isinstance(values, list):
+            values = [numpy.nan if value is None else value for value in values]
+        return numpy.asarray(values).astype(self.dtypes[name])
+
+
+class _Types:
+    """What the columns of Parquet files are, over all their row groups."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, set[str]] = {}
+        self._missing: set[str] = set()  # whole numbers of which some are missing
+
+    def add(self, file: Any, columns: list[str]) -> None:
+        for name in columns:
+            kind = str(file.schema_arrow.field(name).type)
+            self._found.setdefault(name, set()).add(kind)
+            if kind in _WHOLE and name not in self._missing and any(
+                    _has_nulls(file, group, name)
+                    for group in range(file.metadata.num_row_groups)):
+                self._missing.add(name)
+
+    def dtypes(self) -> dict[str, str]:
+        """Of numbers that are missing somewhere, or have several types: the type that
+        holds them all."""
+        import numpy
+
+        return {name: str(numpy.result_type(*(_NUMBERS[kind] for kind in kinds),
+                                            *["float64"] * (name in self._missing)))
+                for name, kinds in self._found.items()
+                if kinds <= _NUMBERS.keys() and (
+                    len(kinds) > 1 or name in self._missing or kinds - _WHOLE.keys())}
+
+
+def _has_nulls(file: Any, group: int, name: str) -> bool:
+    """By the statistics of the file; it need not have them."""
+    about = file.metadata.row_group(group)
+    for i in range(about.num_columns):
+        column = about.column(i)
+        if column.path_in_schema == name:
+            known = column.statistics
+            if known is not None and known.has_null_count:
+                return bool(known.null_count > 0)
+    read = file.read_row_group(group, columns=[name])
+    return bool(read.column(0).null_count > 0)
 
 
 def parquet_groups(paths: Any, columns: list[str] | None
-                   ) -> tuple[list[dict[str, Any]], int]:
-    """(the places of all row groups, the number of rows)."""
+                   ) -> tuple[list[dict[str, Any]], int, dict[str, str]]:
+    """(the places of all row groups, the number of rows, the types of ReadGroups)."""
     _row_ops.arrow()
     import pyarrow.parquet
 
     groups: list[dict[str, Any]] = []
+    types = _Types()
     total = 0
     for path in _parquet_files(paths):
         with open(path, "rb") as opened:
@@ -177,6 +240,7 @@ def parquet_groups(paths: Any, columns: list[str] | None
             if missing:
                 raise KeyError(f"{path}: there is no column {missing[0]!r}; the columns are "
                                f"{list(file.schema_arrow.names)}")
+            types.add(file, columns or file.schema_arrow.names)
             for group in range(file.metadata.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 total += rows
@@ -184,7 +248,7 @@ def parquet_groups(paths: Any, columns: list[str] | None
                     groups.append({"path": path, "group": group})
     if not groups:
         raise ValueError(f"read_parquet: {paths!r} has no rows")
-    return groups, total
+    return groups, total, types.dtypes()
 
 
 def _parquet_files(paths: Any) -> list[str]:

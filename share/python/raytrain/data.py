@@ -14,6 +14,7 @@ and reach Python in shared memory.
 from __future__ import annotations
 
 import builtins
+import collections.abc
 import glob
 import os
 from contextlib import contextmanager
@@ -126,6 +127,7 @@ def from_numpy(arrays: Any) -> Dataset:
     a file, which is removed when nothing refers to the Dataset any more; a trainer keeps a
     copy beside its run. Columns of numbers may have rows of any shape; bool become uint8.
     Columns of str have one str a row, any text, or None if it is missing."""
+    arrays = _frame.plain_dict(arrays)
     file = _memory.file_of(arrays if isinstance(arrays, dict) else {"data": arrays})
     made = Dataset(file.path, format="numpy")
     made._file = file
@@ -195,8 +197,9 @@ def read_parquet(paths: object, *, columns: list[Any] | None = None,
     pyarrow, here and in the workers, which read each row group once, before the first epoch.
     columns: the names of those to read. tasks: see range()."""
     _sources.check_tasks("read_parquet", tasks)
-    groups, total = _sources.parquet_groups(paths, columns)
-    return _as_dataset(from_items(groups)._changed_by(_sources.ReadGroups(columns, total)))
+    groups, total, dtypes = _sources.parquet_groups(paths, columns)
+    return _as_dataset(from_items(groups)._changed_by(
+        _sources.ReadGroups(columns, total, dtypes)))
 
 
 def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = None,
@@ -960,6 +963,9 @@ class MaterializedDataset(Dataset):
 
     def __repr__(self) -> str:
         return f"MaterializedDataset({self.count()} rows of {list(self._arrays)})"
+
+
+collections.abc.Mapping.register(MaterializedDataset)
 
 
 def _check_limit(rows: int, limit: int | None) -> None:

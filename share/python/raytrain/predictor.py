@@ -66,6 +66,7 @@ class Predictor:
         """
         if hasattr(data, "iloc") and hasattr(data, "columns"):
             return self._predict_pandas(data, settings)
+        data = _frame.plain_dict(data)
         if not isinstance(data, dict):
             return self._predict_numpy(data, **settings)
         if self._preprocessor is not None:
