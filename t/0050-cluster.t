@@ -3,6 +3,8 @@
 test_description='The Slurm test cluster: its nodes, their failures, and its end'
 
 SETUP_WITHOUT_STAGE=1
+CLUSTER_SLURMD_TIMEOUT=10
+export CLUSTER_SLURMD_TIMEOUT
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 

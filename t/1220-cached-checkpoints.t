@@ -3,6 +3,8 @@ test_description='checkpoints on storage whose pages each node caches
 
 Each of four nodes has its own page cache over the directory of the runs: a page that two of
 them write loses bytes.'
+CLUSTER_SLURMD_TIMEOUT=10
+export CLUSTER_SLURMD_TIMEOUT
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 

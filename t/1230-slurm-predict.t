@@ -1,8 +1,8 @@
 #!/bin/sh
 test_description='predictions under Slurm: killed workers and nodes, stops, requeued jobs, caching nodes'
 CLUSTER_NODES=3
-CLUSTER_KILL_WAIT=2
-export CLUSTER_KILL_WAIT
+CLUSTER_KILL_WAIT=2 CLUSTER_SLURMD_TIMEOUT=10
+export CLUSTER_KILL_WAIT CLUSTER_SLURMD_TIMEOUT
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/cluster/requeue.sh"

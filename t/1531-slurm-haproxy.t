@@ -1,8 +1,8 @@
 #!/bin/sh
 test_description='a service on each node, behind HAProxy: a lost node costs no answer'
 CLUSTER_NODES=2
-CLUSTER_KILL_WAIT=15
-export CLUSTER_KILL_WAIT
+CLUSTER_KILL_WAIT=15 CLUSTER_SLURMD_TIMEOUT=10
+export CLUSTER_KILL_WAIT CLUSTER_SLURMD_TIMEOUT
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/predict.sh"
