@@ -287,7 +287,7 @@ test_expect_success PANDAS,NUMPY 'rows of pandas, for a predict function in C' '
 	assert raytrain._serve_client._input({"name": "a", "datatype": "BYTES"}, given["a"])[1] == \
 	    b"\1\0\0\0b\0\0\0\0"
 	assert numpy.isnan(given["n"][1])
-	batch = read_hdf5("rows.h5").materialize()
+	batch = dict(read_hdf5("rows.h5").materialize())
 	for each in made, by_run, batch: # the other part is the number of rows in a batch
 	    each["parts"] = numpy.asarray(each["parts"])[:, 0]
 	for name, values in batch.items():

@@ -286,5 +286,6 @@ int main(void)
         cmocka_unit_test(test_nan_has_the_same_bits_on_all_ranks),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
