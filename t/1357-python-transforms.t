@@ -233,6 +233,33 @@ test_expect_success 'rows are materialized, sorted, joined end to end, grouped a
 	EOT
 	"$PYTHON" whole.py 2>err && test_must_be_empty err
 '
+test_expect_success 'rows in memory are given to a trainer and a preprocessor as they are' '
+	cat >whole_fit.py <<-\EOT &&
+	from common import *
+	from raytrain.preprocessors import StandardScaler
+	d = read_numpy("rows.npz").drop_columns("x")
+	np.savez("wrong.npz", id=np.zeros(1000))
+	os.mkdir("elsewhere")
+	os.rename("wrong.npz", "elsewhere/rows.npz")
+	os.chdir("elsewhere")  # where there is another file with the name of the one in memory
+	given = {"sorted": d.sort("id", True), "whole": d.materialize(),
+	         "twice": d.union(d), "groups": d.groupby("k").count()}
+	def train():
+	    got = {}
+	    for name in "sorted", "whole", "twice", "groups":
+	        rows = raytrain.get_dataset_shard(name).materialize()
+	        got[name] = [rows.count(), int(rows["k"].sum()), int(rows["k"][0])]
+	    raytrain.report({"got": got})
+	k = np.arange(1000) % 7
+	expected = {"sorted": [1000, k.sum(), k[-1]], "whole": [1000, k.sum(), 0],
+	            "twice": [2000, 2 * k.sum(), 0], "groups": [7, 21, 0]}
+	result = trainer(train, given, workers=1).fit()
+	assert result.metrics["got"] == expected, result.metrics
+	scaled = StandardScaler(["id"]).fit_transform(d.sort("id", True)).take(1)[0]["id"]
+	assert abs(scaled - (999 - 499.5) / np.arange(1000).std()) < 1e-6, scaled
+	EOT
+	"$PYTHON" whole_fit.py 2>err && test_must_be_empty err
+'
 test_expect_success 'Parquet files are read by their row groups, with what pyarrow documents' '
 	mkdir -p standin/pyarrow && cat >standin/pyarrow/__init__.py <<-\EOT &&
 	"""The part of pyarrow 15 that is used, after its documentation (API Reference, Table, Array,

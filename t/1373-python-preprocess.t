@@ -207,7 +207,8 @@ test_expect_success 'workers learn together, checkpoints have what they learned,
 	    assert np.allclose(made["predictions"], 10 * (x - mean) / std, atol=1e-4, equal_nan=True)
 	    assert np.array_equal(made["x"], x, equal_nan=True), made["x"]
 	    os.environ["RAYTRAIN_FAULT"] = "predict.shard:3" # kills the worker that made it
-	    again = predictor.predict(from_numpy({"x": x, "y": y, "c": c}), num_workers=2, batch_size=64,
+	    in_memory = from_numpy({"x": x, "y": y, "c": c}).materialize()
+	    again = predictor.predict(in_memory, num_workers=2, batch_size=64,
 	                              keep_columns=["x", "c"], launcher="local", output="killed.h5",
 	                              options=["--max-failures=1"], times=2).materialize()
 	    del os.environ["RAYTRAIN_FAULT"]

@@ -68,11 +68,12 @@ def _write(path: str, columns: dict[str, Any]) -> None:
 
 def keep(made: Any, path: str) -> Any:
     """A Dataset of a copy that begins with this path; the Dataset itself if it is one of
-    files."""
+    files. Rows in memory are written first."""
     if made._base is not None:
         kept = made._with()
         kept._base = keep(made._base, path)
         return kept
+    made._written()
     if made._file is None:
         return made
     target = path + os.path.splitext(made.path)[1]

@@ -598,6 +598,9 @@ class Dataset(Transforms, DataIterator):
         """As keys of raytrain.cfg."""
         return {name: value for name, value in self._settings.items() if value is not None}
 
+    def _written(self) -> None:
+        """Rows that are in memory are in a file from here on."""
+
     # ---- Rows in this process ----
 
     def take(self, limit: int = 20) -> list[Any]:
@@ -937,8 +940,12 @@ class MaterializedDataset(Dataset):
     def _blocks(self) -> Iterator[Any]:
         yield self._arrays
 
+    def _keys(self) -> dict[str, Any]:
+        if "_arrays" in self.__dict__:
+            self._written()
+        return super()._keys()
+
     def _written(self) -> None:
-        """A file of the rows exists from here on."""
         if self._file is None:
             self._file = _memory.file_of(self._arrays)
             self.path = self._settings["path"] = self._file.path
