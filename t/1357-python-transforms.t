@@ -222,6 +222,15 @@ test_expect_success 'rows are materialized, sorted, joined end to end, grouped a
 	    raytrain.report({"rows": rows.count(), "least": int(rows["id"].min())})
 	result = trainer(train, {"train": rows.sort("id", True).limit(20)}).fit()
 	assert result.metrics["rows"] == 10 and result.metrics["by_rank"]["least"]["min"] == 980, result.metrics
+	gone, one = from_items([{"v": None}, {"v": None}]), from_numpy({"v": np.array([1, 2])})
+	for rows in one.union(gone), gone.union(one):
+	    v = rows["v"]
+	    assert v.dtype == "f8" and np.sort(v)[:2].tolist() == [1, 2] and np.isnan(v).sum() == 2, v
+	assert from_numpy({"v": np.ones(1, "f4")}).union(gone)["v"].dtype == "f4"
+	refused(ValueError, "column \x27v\x27 has numbers in some batches, and texts in others",
+	        one.union, from_items([{"v": "a"}]))
+	refused(ValueError, "column \x27v\x27 has rows of the shapes (), (2,)",
+	        one.union, from_numpy({"v": np.ones((1, 2))}))
 	refused(KeyError, "no column", d.sort, "z")
 	refused(KeyError, "no column", d.unique, "z")
 	refused(ValueError, "vectors", d.sort, "x")

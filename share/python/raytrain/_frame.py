@@ -179,12 +179,17 @@ def empty(column: Column) -> Any:
     return numpy.empty([0, *column.shape], dtype)
 
 
-def concatenate(parts: list[Any]) -> Any:
-    """Several batches of a column as one array. Needs NumPy."""
+def concatenate(name: str, parts: list[Any]) -> Any:
+    """Several batches of a column as one array. ValueError if they have no type in
+    common. Needs NumPy."""
     import numpy
 
-    if isinstance(parts[0], numpy.ndarray):
-        return numpy.concatenate(parts)
+    dense = [isinstance(part, numpy.ndarray) for part in parts]
+    if all(dense):
+        return numpy.concatenate(_alike(name, parts))
+    if any(dense):
+        raise ValueError(
+            f"column {name!r} is sparse in some batches, and not in others")
     if isinstance(parts[0], SparseRows):
         ends = numpy.cumsum([0] + [len(p.data) for p in parts]).astype("u8")
         starts = [numpy.asarray(p.indptr[:-1], "u8") + end for p, end in zip(parts, ends)]
@@ -195,6 +200,34 @@ def concatenate(parts: list[Any]) -> Any:
     import scipy.sparse
 
     return scipy.sparse.vstack(parts, format="csr")
+
+
+def _alike(name: str, parts: list[Any]) -> list[Any]:
+    """The parts that have rows, all of them numbers, or all of them texts."""
+    import numpy
+
+    parts = [part for part in parts if len(part)] or parts[:1]
+    numbers = [part for part in parts if not is_text(part)]
+    if numbers and len(numbers) < len(parts):
+        dtype = numpy.result_type(*numbers)
+        missing = dtype if dtype.kind == "f" else numpy.dtype("f8")
+        parts = [_no_numbers(name, part, missing) if is_text(part) else part
+                 for part in parts]
+    shapes = {part.shape[1:] for part in parts}
+    if len(shapes) > 1:
+        raise ValueError(f"column {name!r} has rows of the shapes "
+                         f"{', '.join(map(str, sorted(shapes)))}: all have the same")
+    return parts
+
+
+def _no_numbers(name: str, texts: Any, dtype: Any) -> Any:
+    """NaN for texts that are all missing, as in a column without any value."""
+    import numpy
+
+    if any(text is not None for text in texts):
+        raise ValueError(f"column {name!r} has numbers in some batches, and texts in "
+                         "others: make one of the other by map_batches()")
+    return numpy.full(len(texts), numpy.nan, dtype)
 
 
 # ---- The other way: rows for raytrain-worker (frame_parse.h). Needs NumPy ----

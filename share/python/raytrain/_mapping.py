@@ -69,7 +69,7 @@ class Mapper:
             if set(part) != set(parts[0]):
                 raise ValueError(f"BatchMapper: {self.name} returned the columns "
                                  f"{sorted(part)}, and before {sorted(parts[0])}")
-        return {name: _frame.concatenate([part[name] for part in parts])
+        return {name: _frame.concatenate(name, [part[name] for part in parts])
                 for name in parts[0]}
 
     def _apply(self, batch: dict[str, Any], rows: int) -> dict[str, Any]:
@@ -306,7 +306,7 @@ def transform(server: Any, state: bytes, batch: dict[str, Any],
             _frame.columns_of(reply, data), _frame.block(data[reply["words"]:]), rows,
             reply["places"]))
         end = reply["next"]
-    return {name: _frame.concatenate([part[name] for part in parts])
+    return {name: _frame.concatenate(name, [part[name] for part in parts])
             for name in parts[0]}, end
 
 

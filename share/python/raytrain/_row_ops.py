@@ -103,18 +103,8 @@ def joined(batches: list[Batch]) -> Batch:
                 f"batches with different columns: {sorted(batches[0])}, and later "
                 f"{sorted(batch)}"
             )
-    return {name: _frame.concatenate(_alike([batch[name] for batch in batches]))
+    return {name: _frame.concatenate(name, [batch[name] for batch in batches])
             for name in batches[0]}
-
-
-def _alike(arrays: list[Any]) -> list[Any]:
-    import numpy
-
-    if all(isinstance(a, numpy.ndarray) for a in arrays):
-        return arrays
-    if any(isinstance(a, numpy.ndarray) for a in arrays):
-        raise ValueError("a column is sparse in some batches, and not in others")
-    return arrays
 
 
 def rows(batch: Batch) -> Iterator[dict[str, Any]]:
