@@ -222,6 +222,9 @@ test_expect_success 'rows are materialized, sorted, joined end to end, grouped a
 	    raytrain.report({"rows": rows.count(), "least": int(rows["id"].min())})
 	result = trainer(train, {"train": rows.sort("id", True).limit(20)}).fit()
 	assert result.metrics["rows"] == 10 and result.metrics["by_rank"]["least"]["min"] == 980, result.metrics
+	# What is missing is one value, also of a group; text without any is a missing number.
+	some = from_numpy({"v": np.array([np.nan, 2, np.nan, 2, 3])}).unique("v")
+	assert str(some) == "[nan, 2.0, 3.0]", some
 	gone, one = from_items([{"v": None}, {"v": None}]), from_numpy({"v": np.array([1, 2])})
 	for rows in one.union(gone), gone.union(one):
 	    v = rows["v"]
@@ -231,6 +234,15 @@ test_expect_success 'rows are materialized, sorted, joined end to end, grouped a
 	        one.union, from_items([{"v": "a"}]))
 	refused(ValueError, "column \x27v\x27 has rows of the shapes (), (2,)",
 	        one.union, from_numpy({"v": np.ones((1, 2))}))
+	lone = from_items([{"k": k, "v": k} for k in (1, 2)]).groupby("k").std("v").take_all()
+	assert [str(row["std(v)"]) for row in lone] == ["nan"] * 2, lone
+	for kind in "f2", "f4":
+	    v = np.full(4000, 30.1, kind)
+	    v[0] = 60000 if kind == "f2" else 2 ** 24
+	    rows, exact = from_numpy({"v": v}), v.astype("f8")
+	    assert rows.sum("v") == exact.sum(), (rows.sum("v"), exact.sum())
+	    assert abs(rows.std("v") / exact.std(ddof=1) - 1) < 1e-12, rows.std("v")
+	refused(ValueError, "column \x27x\x27 has vectors, and not single values", d.unique, "x")
 	refused(KeyError, "no column", d.sort, "z")
 	refused(KeyError, "no column", d.unique, "z")
 	refused(ValueError, "vectors", d.sort, "x")

@@ -49,6 +49,14 @@ def _codes(who: str, key: str, rows: Batch) -> tuple[Any, Any]:
     return numpy.unique(array, return_inverse=True)[1].reshape(len(array)), missing
 
 
+def values_of(who: str, key: str, array: Any) -> list[Any]:
+    """The values of a column. NaN is the same object in all rows, so that a dict finds it
+    again."""
+    if hasattr(array, "indptr") or array.ndim != 1:
+        raise ValueError(f"{who}: column {key!r} has vectors, and not single values")
+    return [math.nan if value != value else value for value in array.tolist()]
+
+
 # ---- Statistics ----
 
 
@@ -70,6 +78,8 @@ class _Moments:
         array = array[array == array]
         if not len(array):
             return
+        if array.dtype.kind == "f":  # sums of float16 and float32 would be these, too
+            array = array.astype("f8")
         self.sum += array.sum().item()
         low, high = array.min().item(), array.max().item()
         self.min = low if self.min is None else min(self.min, low)
@@ -150,7 +160,8 @@ class Groups:
                                f"{list(self._rows)}")
         values = [statistic(name, columns, [group], ddof) for group in self._groups()]
         return self._make({**self._of_keys(), **{
-            f"{name}({column})": _frame.array_of(column, [v[column] for v in values])
+            f"{name}({column})": _frame.array_of(column, [
+                math.nan if v[column] is None else v[column] for v in values])
             for column in columns}})
 
     def sum(self, on: str | list[str] | None = None) -> Any:

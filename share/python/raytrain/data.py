@@ -725,7 +725,8 @@ class Dataset(Transforms, DataIterator):
     # ---- All rows at once, in this process ----
 
     def unique(self, column: str) -> list[Any]:
-        """The distinct values of a column, in the order in which they come first.
+        """The distinct values of a column, in the order in which they come first. All
+        numbers that are missing are one NaN.
 
         Args:
             column: Its name.
@@ -735,10 +736,12 @@ class Dataset(Transforms, DataIterator):
 
         Raises:
             KeyError: There is no such column.
+            ValueError: The column has vectors.
         """
         seen: dict[Any, None] = {}
         for batch in self._only_columns("unique", [column]):
-            seen.update(dict.fromkeys(batch[column].tolist()))
+            values = _whole.values_of("unique", column, batch[column])
+            seen.update(dict.fromkeys(values))
         return list(seen)
 
     def sort(self, key: str | list[str], descending: bool | list[bool] = False) -> Dataset:
