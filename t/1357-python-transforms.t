@@ -322,13 +322,13 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	import os, pickle
 	from types import SimpleNamespace
 	from pyarrow import Array, RecordBatch
-	TYPES = {int: "int64", bool: "bool", float: "double", str: "string"}
+	TYPES = {int: "int64", bool: "bool", float: "double", str: "string", type(None): "null"}
 	class ParquetFile:
 	    def __init__(self, source):
 	        self.groups = pickle.load(source)
 	        names = list(self.groups[0])
-	        types = {n: TYPES[next(type(v) for g in self.groups for v in g[n] if v is not None)]
-	                 for n in names}
+	        types = {n: TYPES[next((type(v) for g in self.groups for v in g[n] if v is not None),
+	                               type(None))] for n in names}
 	        self.schema_arrow = SimpleNamespace(names=names,
 	            field=lambda n: SimpleNamespace(type=types[n]))
 	        rows = [len(next(iter(g.values()))) for g in self.groups]
@@ -393,6 +393,14 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	    {"n": 1.0, "b": 1.0, "w": 1.0, "f": 1.5}, {"n": 2.0, "b": 0.0, "w": 2.0, "f": 2.5},
 	    {"n": 3.0, "b": np.nan, "w": 3.0, "f": np.nan}, {"n": np.nan, "b": 1.0, "w": 4.0, "f": 3.5},
 	    {"n": 5.0, "b": 0.0, "w": 0.5, "f": 4.5}]), mixed.take_all()
+	# A file of which a column has no value says nothing of its type.
+	with open("empty.parquet", "wb") as out:
+	    pickle.dump([{"n": [None], "b": [None], "w": [None], "f": [None]}], out)
+	empty = read_parquet(["empty.parquet", "mixed-0.parquet"])
+	for batch in empty.iter_batches(batch_size=1):
+	    assert [str(batch[n].dtype) for n in "nbwf"] == ["float64"] * 4, batch
+	assert str(empty.take(2)[0]) == str(dict.fromkeys("nbwf", np.nan))
+	assert read_parquet("empty.parquet").take_all() == [dict.fromkeys("nbwf")]
 	refused(KeyError, "no column", read_parquet, "tables", columns=["z"])
 	refused(FileNotFoundError, "nowhere", read_parquet, "nowhere")
 	EOT

@@ -188,11 +188,14 @@ class _Types:
 
     def __init__(self) -> None:
         self._found: dict[str, set[str]] = {}
-        self._missing: set[str] = set()  # whole numbers of which some are missing
+        self._missing: set[str] = set()  # columns of which some rows are missing
 
     def add(self, file: Any, columns: list[str]) -> None:
         for name in columns:
             kind = str(file.schema_arrow.field(name).type)
+            if kind == "null":  # no row of this file has a value, which is of any type
+                self._missing.add(name)
+                continue
             self._found.setdefault(name, set()).add(kind)
             if kind in _WHOLE and name not in self._missing and any(
                     _has_nulls(file, group, name)
@@ -204,8 +207,12 @@ class _Types:
         holds them all."""
         import numpy
 
-        return {name: str(numpy.result_type(*(_NUMBERS[kind] for kind in kinds),
-                                            *["float64"] * (name in self._missing)))
+        def holding(name: str, kinds: set[str]) -> str:
+            nan = name in self._missing and kinds <= _WHOLE.keys()
+            return str(numpy.result_type(*(_NUMBERS[kind] for kind in kinds),
+                                         *["float64"] * nan))
+
+        return {name: holding(name, kinds)
                 for name, kinds in self._found.items()
                 if kinds <= _NUMBERS.keys() and (
                     len(kinds) > 1 or name in self._missing or kinds - _WHOLE.keys())}
