@@ -281,6 +281,35 @@ test_expect_success 'rows in memory are given to a trainer and a preprocessor as
 	EOT
 	"$PYTHON" whole_fit.py 2>err && test_must_be_empty err
 '
+test_expect_success 'rows with sparse vectors are sorted, grouped and mixed, but not kept in files' '
+	printf "%s\n" "2 1:5 3:6" "1 2:7" "2" "0 1:8 2:9 3:1" >rows.svm &&
+	cat >sparse.py <<-\EOT &&
+	from common import *
+	if sys.argv[1] == "without":
+	    sys.modules["scipy"] = None
+	from raytrain import _frame
+	d = read_libsvm("rows.svm")
+	label, vectors = d.columns()
+	def dense(batch):
+	    m, out = batch[vectors], np.zeros(batch[vectors].shape)
+	    for i in range(m.shape[0]):
+	        out[i][m.indices[m.indptr[i]:m.indptr[i + 1]]] = m.data[m.indptr[i]:m.indptr[i + 1]]
+	    return out.tolist()
+	all_rows = [[5, 0, 6], [0, 7, 0], [0, 0, 0], [8, 9, 1]]
+	rows = d.materialize()
+	assert dense(rows) == all_rows, dense(rows)
+	assert isinstance(rows[vectors], _frame.SparseRows) or sys.argv[1] == "with"
+	assert dense(d.sort(label)) == [all_rows[i] for i in (3, 1, 0, 2)], dense(d.sort(label))
+	assert [r["count()"] for r in d.groupby(label).count().take_all()] == [1, 1, 2]
+	assert dense(d.filter(lambda row: row[label] == 2).materialize()) == [all_rows[0], all_rows[2]]
+	mixed = next(iter(d.filter(lambda row: True).iter_batches(batch_size=4, local_shuffle_buffer_size=4)))
+	assert sorted(dense(mixed)) == sorted(all_rows)
+	refused(ValueError, "sparse vectors, which cannot be kept in files", d.sort(label).take, 1)
+	refused(ValueError, "drop_columns()", trainer(print, {"train": rows}).fit)
+	EOT
+	"$PYTHON" sparse.py without 2>err && test_must_be_empty err &&
+	"$PYTHON" sparse.py with 2>err && test_must_be_empty err
+'
 test_expect_success 'Parquet files are read by their row groups, with what pyarrow documents' '
 	mkdir -p standin/pyarrow && cat >standin/pyarrow/__init__.py <<-\EOT &&
 	"""The part of pyarrow 15 that is used, after its documentation (API Reference, Table, Array,

@@ -38,12 +38,26 @@ class SparseRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, row: int) -> SparseRows:
+    def __getitem__(self, row: Any) -> SparseRows:
+        """A row, or those of an array of their numbers or of bool."""
+        if hasattr(row, "dtype") and row.ndim == 1:
+            return self._chosen(row)
         if not -len(self) <= row < len(self):
             raise IndexError(row)
         first, end = self.indptr[row % len(self)], self.indptr[row % len(self) + 1]
         return SparseRows(self.data[first:end], self.indices[first:end],
                           [0, end - first], (1, self.shape[1]))
+
+    def _chosen(self, rows: Any) -> SparseRows:
+        import numpy
+
+        rows = numpy.arange(len(self))[rows]
+        starts = numpy.asarray(self.indptr, "i8")
+        sizes = numpy.diff(starts)[rows]
+        ends = numpy.concatenate([[0], numpy.cumsum(sizes)])
+        at = numpy.arange(ends[-1]) + numpy.repeat(starts[rows] - ends[:-1], sizes)
+        return SparseRows(numpy.asarray(self.data)[at], numpy.asarray(self.indices)[at],
+                          ends.astype("u8"), (len(rows), self.shape[1]))
 
     def __repr__(self) -> str:
         return f"<SparseRows {self.shape[0]} x {self.shape[1]}, {len(self.data)} elements>"

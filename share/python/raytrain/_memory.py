@@ -22,6 +22,7 @@ class _File:
 
 def file_of(arrays: dict[str, Any]) -> Any:
     """The file of {column: array}, for Dataset(); it is removed with the object."""
+    _check_dense(arrays)
     columns = {str(name): _frame.array_of(str(name), values)
                for name, values in arrays.items()}
     lengths = {name: len(array) for name, array in columns.items()}
@@ -34,13 +35,19 @@ def file_of(arrays: dict[str, Any]) -> Any:
 
 def write(path: str, batch: dict[str, Any]) -> None:
     """A file of a batch, synced. ValueError for a column that no file can have."""
-    for name, array in batch.items():
-        if hasattr(array, "indptr"):
-            raise ValueError(f"column {name!r} has sparse vectors, which cannot be kept in "
-                             "files: leave it out by drop_columns(), or make numbers of it")
+    _check_dense(batch)
     _write(path, {name: _frame.plain(name, array) for name, array in batch.items()})
     with open(path, "rb+") as file:
         os.fsync(file.fileno())
+
+
+def _check_dense(columns: dict[str, Any]) -> None:
+    for name, array in columns.items():
+        if hasattr(array, "indptr"):
+            raise ValueError(
+                f"column {name!r} has sparse vectors, which cannot be kept in files: leave "
+                "it out of the Dataset that was read, by drop_columns(), or make numbers "
+                "of it")
 
 
 def _write(path: str, columns: dict[str, Any]) -> None:
