@@ -147,4 +147,125 @@ test_expect_success 'the next epoch begins at its start, in another order' '
 	rows_in_order 0 | head -n 2 >first && rows_in_order 4 | head -n 2 >second &&
 	test_must_fail cmp first second
 '
+cat >ends.py <<-\EOF
+	# ends.py: in the first attempt, a checkpoint with each loader at another place; then what comes
+	# next of each is written to next-0, and in the second attempt to next-1.
+	import os, signal, sys
+	import raytrain, raytrain.torch, torch
+	from raytrain import Checkpoint
+	from raytrain.torch import prepare_data_loader
+	from raytrain.torch._data_loader import _DeviceLoader
+	from torch.utils.data import (BatchSampler, DataLoader, IterableDataset, RandomSampler,
+	                              SequentialSampler)
+	from torch.utils.data.distributed import DistributedSampler
+
+	attempt = raytrain.get_context().get_attempt()
+	rows = range(22)
+
+	class Unsized:
+	    def __iter__(self): return iter([[1, 2], [3]])
+
+	class Stream(IterableDataset):
+	    at = 0
+	    def state_dict(self): return {"at": self.at}
+	    def load_state_dict(self, state): self.at = state["at"]
+	    def __iter__(self):
+	        while self.at < 8:
+	            self.at += 1
+	            yield self.at
+	        self.at = 0
+
+	def ready(*args, add=True, **kwargs):
+	    return prepare_data_loader(DataLoader(rows, *args, **kwargs), add_dist_sampler=add)
+
+	def distributed(): return DistributedSampler(rows, 1, 0, seed=3)
+	by_batch, by_row = distributed(), distributed()
+	late = ready(4, shuffle=True, add=False)
+	late_too = ready(4, sampler=RandomSampler(rows, True, 9))
+	changed = ready(4, sampler=(RandomSampler if attempt else SequentialSampler)(rows), add=False)
+	back = ready(4, sampler=(SequentialSampler if attempt else RandomSampler)(rows), add=False)
+	at_end = {
+	    "ordered": ready(4, shuffle=True),
+	    "dropped": ready(4, shuffle=True, drop_last=True),
+	    "random": ready(4, sampler=RandomSampler(rows, True, 9)),
+	    "followed": ready(4, sampler=distributed()),
+	    "batches": ready(batch_sampler=BatchSampler(distributed(), 4, True)),
+	    "unsized": ready(batch_sampler=Unsized()),
+	    "stream": prepare_data_loader(DataLoader(Stream(), 4)),
+	    "processes": prepare_data_loader(DataLoader(Stream(), 4, num_workers=1)),
+	}
+	chosen = {
+	    by_batch: ready(batch_sampler=BatchSampler(by_batch, 4, False)),
+	    by_row: ready(4, sampler=by_row),
+	}
+	twice = [ready(4, shuffle=True), ready(4, shuffle=True, add=False)]
+	twice += [_DeviceLoader(each, torch.device("cpu"), True)
+	          for each in (ready(4, shuffle=True), ready(4, shuffle=True, add=False))]
+
+	def write(name, batches):
+	    with open(f"next-{attempt}", "a") as file:
+	        print(name, *[batch.tolist() for batch in batches], file=file)
+
+	def last_batch(loader):
+	    passed = iter(loader)
+	    for _ in range({"dropped": 5, "batches": 5, "unsized": 2, "stream": 2, "processes": 2,
+	                    "random": 3}.get(names.get(loader), 6)):
+	        next(passed)
+	    return passed
+
+	def second_pass(loader):
+	    first = iter(loader)
+	    next(first)
+	    second = iter(loader)
+	    next(second), next(second), next(first)
+	    del first
+	    return second
+
+	names = {loader: name for name, loader in at_end.items()}
+	for sampler in chosen:
+	    sampler.set_epoch(2)
+	if attempt == 0:
+	    kept = [iter(changed), iter(back)]
+	    for passed in kept:
+	        next(passed), next(passed)
+	    ended = {name: last_batch(loader) for name, loader in at_end.items()}
+	    goes_on = [last_batch(loader) for loader in chosen.values()]
+	    goes_on += [second_pass(loader) for loader in twice]
+	    raytrain.report({}, checkpoint=Checkpoint.from_dict({}))
+	    for passed in ended.values():
+	        assert not list(passed)
+	else:
+	    goes_on = [*chosen.values(), *twice]
+	    assert sorted(torch.cat(list(late)).tolist()) == list(rows)
+	    assert len(torch.cat(list(late_too))) == 9
+	    assert sorted(torch.cat(list(changed)).tolist()) == list(rows)
+	    assert torch.cat(list(back)).tolist() == list(rows)
+	for number, passed in enumerate(goes_on):
+	    write(number, passed)
+	for _ in range(0 if attempt else sys.getrecursionlimit()):
+	    ready(4, sampler=by_row)  # as by a script that makes a loader for each epoch
+	for sampler, loader in chosen.items():
+	    sampler.set_epoch(3)
+	    write("chosen", loader)
+	for name, loader in at_end.items():
+	    write(name, loader)
+	if attempt == 0:
+	    os.kill(os.getpid(), signal.SIGKILL)
+EOF
+test_expect_success 'a checkpoint at any place: before the first batch, at the last, in a second pass' '
+	$run --name ends -n 1 --max-failures 1 --set run_config.checkpoint_config.mode=sync \
+		-- "$PYTHON" ends.py 2>err &&
+	test $(wc -l <next-0) = 16 && test_cmp next-0 next-1
+'
+test_expect_success 'after a checkpoint at the last batch of an epoch, the next epoch begins' '
+	for name in ordered dropped random followed batches unsized stream processes; do
+		grep "^$name \[" next-1 || return 1
+	done
+'
+test_expect_success 'if the script chooses the epoch of that checkpoint, nothing of it is left' '
+	grep -x 0 next-1 && grep -x 1 next-1
+'
+test_expect_success 'another kind of sampler starts at the beginning, with a warning' '
+	grep "another kind of sampler" err
+'
 test_done

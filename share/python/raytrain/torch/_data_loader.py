@@ -107,22 +107,23 @@ class _DeviceLoader:
         return len(self._loader)
 
     def __iter__(self) -> Iterator[Any]:
-        if isinstance(self._loader, Resumable):
-            steps, position = self._loader.steps(), self._loader.position
-        else:
-            steps, position = ((batch, None) for batch in self._loader), None
+        if not isinstance(self._loader, Resumable):
+            for batch, _ in self._on_device((batch, None) for batch in self._loader):
+                yield batch
+            return
+        position = self._loader.position
+        number = position.begin(self._loader)
         try:
-            yield from self._taken(steps, position)
+            for batch, stamp in self._on_device(self._loader.steps()):
+                position.took(number, stamp)
+                yield batch
         finally:  # also of a loop that is left before its end
-            if position is not None:
-                position.end()
+            position.end(number)
 
-    def _taken(self, steps: Iterator[tuple[Any, Any]], position: Any) -> Iterator[Any]:
-        for batch, stamp in self._moved_ahead(steps) if self._ahead else (
-                (_moved(batch, self._device, False), stamp) for batch, stamp in steps):
-            if position is not None:
-                position.took(stamp)
-            yield batch
+    def _on_device(self, steps: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        if self._ahead:
+            return self._moved_ahead(steps)
+        return ((_moved(batch, self._device, False), stamp) for batch, stamp in steps)
 
     def _moved_ahead(self, steps: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         stream = torch.cuda.Stream(self._device)

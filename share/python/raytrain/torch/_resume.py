@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 import itertools
-from typing import Any, Iterator, Protocol
+import weakref
+from typing import Any, Iterator
 
 import torch
 from torch.utils.data import (BatchSampler, DataLoader, IterableDataset, RandomSampler,
@@ -80,33 +81,64 @@ def with_sampler(loader: DataLoader, sampler: Any) -> DataLoader:
 # ---- Positions ----
 
 
-class _Position(Protocol):
-    """Where a loader is, as its loader says."""
+class _Position:
+    """Where a loader is, as its loader says. Passes have numbers, since an iterator may
+    be closed while a later one is in use."""
 
-    def begin(self, loader: Any) -> None:
-        """A pass begins."""
+    _number = 0  # of the newest pass
+    _over = False  # is that one?
 
-    def took(self, stamp: Any) -> None:
-        """The training function gets a batch."""
+    def begin(self, loader: Any) -> int:
+        """A pass begins.
 
-    def end(self) -> None:
-        """The pass is over."""
+        Returns:
+            Its number.
+        """
+        self._number, self._over = self._number + 1, False
+        self._begin(loader)
+        return self._number
+
+    def begin_next(self, loader: Any) -> bool:
+        """The pass that has begun has no batches. If the reason is that the checkpoint
+        was made at the last one, the next pass begins, under the same number.
+
+        Returns:
+            Whether it has. Not if the script has chosen the epoch of the checkpoint.
+        """
+        raise NotImplementedError
+
+    def took(self, number: int, stamp: Any) -> None:
+        """The training function gets a batch of this pass."""
+        if number == self._number:
+            self._took(stamp)
+
+    def end(self, number: int) -> None:
+        """This pass is over."""
+        if number == self._number:
+            self._over = True
 
     def state(self) -> dict[str, Any]:
         """See _positions.Positioned."""
+        raise NotImplementedError
+
+    def _begin(self, loader: Any) -> None:
+        raise NotImplementedError
+
+    def _took(self, stamp: Any) -> None:
+        raise NotImplementedError
 
 
 def _warn(why: str) -> None:
     session().warn(f"a data loader starts at the beginning of an epoch: {why}")
 
 
-class _Shared:
+class _Shared(_Position):
     """The position in an order that is divided among the workers."""
 
     def __init__(self, sampler: EpochSampler, batch_size: int) -> None:
         self._sampler = sampler
         self._step = batch_size * sampler.num_replicas
-        self._taken, self._over, self._epoch = 0, False, sampler.epoch
+        self._taken, self._epoch = 0, sampler.epoch
         self._restored = self._fitting(_positions.add(self))
 
     def _fitting(self, saved: dict[str, Any] | None) -> Any:
@@ -125,7 +157,7 @@ class _Shared:
             return saved
         return None
 
-    def begin(self, loader: Any) -> None:
+    def _begin(self, loader: Any) -> None:
         saved, self._restored = self._restored, None
         sampler, start = self._sampler, 0
         if saved is not None:
@@ -136,13 +168,16 @@ class _Shared:
             if not saved["over"] and sampler.epoch == saved["epoch"]:
                 start = saved["taken"]
         sampler.start = start
-        self._epoch, self._taken, self._over = sampler.epoch, start, False
+        self._epoch, self._taken = sampler.epoch, start
 
-    def took(self, stamp: Any) -> None:
+    def begin_next(self, loader: Any) -> bool:
+        if not self._taken or self._sampler.chosen:
+            return False
+        self._epoch, self._taken = self._sampler.epoch, 0
+        return True
+
+    def _took(self, stamp: Any) -> None:
         self._taken += self._step
-
-    def end(self) -> None:
-        self._over = True
 
     def state(self) -> dict[str, Any]:
         if self._restored is not None:
@@ -153,7 +188,7 @@ class _Shared:
                 "taken": min(self._taken, n), "over": self._over}
 
 
-class _Own:
+class _Own(_Position):
     """The batches that one worker has got from a sampler of the script."""
 
     def __init__(self, sampler: Any) -> None:
@@ -162,11 +197,11 @@ class _Own:
         self._indices: _Indices | None = None
         self._random = type(sampler) is RandomSampler
         self._source = sampler.generator if self._random else None
-        self._taken, self._over = 0, False
+        self._taken, self._chosen = 0, False
         self._epoch = getattr(sampler, "epoch", None)
         self._seed: int | None = None
         saved = _positions.add(self)
-        if saved is not None and saved.get("kind") != "own":
+        if saved is not None and not self._fits(saved):
             _warn("it has another kind of sampler than when the checkpoint was made")
             saved = None
         elif saved is not None and saved["world_size"] != place().world_size:
@@ -176,33 +211,55 @@ class _Own:
             saved = None
         self._restored = saved
 
+    def _fits(self, saved: dict[str, Any]) -> bool:
+        """Is it the position of this kind of sampler?"""
+        if saved.get("kind") != "own":
+            return False
+        begun = saved["taken"] or saved["over"]
+        return not begun or self._random == (saved["seed"] is not None)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The training function says which epoch it is."""
+        self._chosen = True
+
     def indices(self, inner: Any) -> _Indices:
         """What the loader takes its batches from."""
         if self._indices is None:
             self._indices = _Indices(inner, self)
         return self._indices
 
-    def begin(self, loader: Any) -> None:
+    def _begin(self, loader: Any) -> None:
         saved, self._restored = self._restored, None
-        self._epoch = getattr(self._sampler, "epoch", None)
-        self._taken, self._over = 0, False
-        goes_on = saved is not None and not saved["over"] and saved["epoch"] == self._epoch
-        if saved is not None and goes_on:
-            self._taken = saved["taken"]
-        if self._random:
-            # The order of each pass is that of a seed, one after the other.
-            if saved is not None:
+        epoch = getattr(self._sampler, "epoch", None)
+        self._chosen = self._chosen or epoch != self._epoch
+        self._epoch, self._taken = epoch, 0
+        if saved is not None:
+            goes_on = not saved["over"] and saved["epoch"] == epoch
+            if goes_on:
+                self._taken = saved["taken"]
+            if self._random and saved["seed"] is not None:  # None: no pass had begun
                 self._seed = saved["seed"] - goes_on
-            self._seed = drawn_seed(self._source) if self._seed is None else self._seed + 1
-            self._sampler.generator = torch.Generator()
-            self._sampler.generator.manual_seed(self._seed)
+        self._draw()
         self.skip = self._taken
 
-    def took(self, stamp: Any) -> None:
-        self._taken += 1
+    def begin_next(self, loader: Any) -> bool:
+        if not self._taken or self._chosen:
+            return False
+        self._taken = 0
+        self._draw()
+        return True
 
-    def end(self) -> None:
-        self._over = True
+    def _draw(self) -> None:
+        """The order of each pass of a RandomSampler is that of a seed, one after the
+        other."""
+        if self._random:
+            last = self._seed
+            self._seed = drawn_seed(self._source) if last is None else last + 1
+            self._sampler.generator = torch.Generator()
+            self._sampler.generator.manual_seed(self._seed)
+
+    def _took(self, stamp: Any) -> None:
+        self._taken += 1
 
     def state(self) -> dict[str, Any]:
         if self._restored is not None:
@@ -305,13 +362,13 @@ def _restore(dataset: Any, saved: tuple[Any, bool] | None, skipped: int) -> None
                                                     "__module__": own.__module__})
 
 
-class _OfRows:
+class _OfRows(_Position):
     """The states of an iterable dataset in the processes of one worker's loader."""
 
     def __init__(self, loader: DataLoader) -> None:
         self._processes = loader.num_workers
         self._states: dict[int, Any] = {}
-        self._last, self._over = -1, False
+        self._last = -1
         saved = _positions.add(self)
         if saved is not None and saved.get("kind") != "rows":
             _warn("it has another kind of dataset than when the checkpoint was made")
@@ -326,9 +383,9 @@ class _OfRows:
             saved = None
         self._restored = saved
 
-    def begin(self, loader: Any) -> None:
+    def _begin(self, loader: Any) -> None:
         saved, self._restored = self._restored, None
-        self._states, self._last, self._over = {}, -1, False
+        self._states, self._last = {}, -1
         if saved is None or saved["over"]:
             return
         self._states, self._last = dict(saved["workers"]), saved["last"]
@@ -338,17 +395,20 @@ class _OfRows:
             loader.worker_init_fn = _Restore(loader.worker_init_fn, saved,
                                              loader.batch_size)
 
+    def begin_next(self, loader: Any) -> bool:
+        if not self._states or hasattr(loader.dataset, "set_epoch"):
+            return False
+        self._states, self._last = {}, -1
+        return True
+
     def begun(self, loader: Any) -> None:
         """The processes of the pass have started."""
         if isinstance(loader.worker_init_fn, _Restore):
             loader.worker_init_fn = loader.worker_init_fn.inner
 
-    def took(self, stamp: Any) -> None:
+    def _took(self, stamp: Any) -> None:
         self._last = stamp.worker
         self._states[stamp.worker] = stamp.state
-
-    def end(self) -> None:
-        self._over = True
 
     def state(self) -> dict[str, Any]:
         if self._restored is not None:
@@ -368,7 +428,7 @@ class _OfRows:
 class Resumable:
     """What is put before the class of a loader."""
 
-    position: Any
+    position: _Position
 
     @property
     def _index_sampler(self) -> Any:
@@ -378,17 +438,24 @@ class Resumable:
         return inner
 
     def __iter__(self) -> Iterator[Any]:
+        number = self.position.begin(self)
         try:
             for batch, stamp in self.steps():
-                self.position.took(stamp)
+                self.position.took(number, stamp)
                 yield batch
         finally:  # also of a loop that is left before its end
-            self.position.end()
+            self.position.end(number)
 
     def steps(self) -> Iterator[tuple[Any, Any]]:
-        """The batches of one pass, each with what position.took() needs when the training
-        function gets it."""
-        self.position.begin(self)
+        """The batches of the pass that has begun, each with what position.took() needs
+        when the training function gets it."""
+        given = 0
+        for given, step in enumerate(self._steps(), 1):
+            yield step
+        if not given and self.position.begin_next(self):
+            yield from self._steps()
+
+    def _steps(self) -> Iterator[tuple[Any, Any]]:
         batches = super().__iter__()  # type: ignore[misc]
         if isinstance(self.position, _OfRows):
             self.position.begun(self)
@@ -436,9 +503,13 @@ def _position_of(loader: DataLoader) -> _Position | None:
     if isinstance(loader.sampler, EpochSampler):
         return _Shared(loader.sampler, loader.batch_size)
     by_batches = loader.batch_sampler
-    if by_batches is None:
-        return _Own(loader.sampler)
-    return _Own(getattr(by_batches, "sampler", by_batches))
+    sampler = loader.sampler
+    if by_batches is not None:
+        sampler = getattr(by_batches, "sampler", by_batches)
+    position = _Own(sampler)
+    for given in (by_batches, sampler):
+        _follow(given, position)
+    return position
 
 
 def _followed(given: DistributedSampler) -> EpochSampler:
@@ -448,11 +519,29 @@ def _followed(given: DistributedSampler) -> EpochSampler:
                         given.seed, given.drop_last)
     made.epoch = given.epoch
     made.advances = made.adopts = False
-    own = given.set_epoch
-
-    def set_epoch(epoch: int) -> None:
-        own(epoch)
-        made.set_epoch(epoch)
-
-    given.set_epoch = set_epoch
+    _follow(given, made)
     return made
+
+
+def _follow(given: Any, follower: EpochSampler | _Own) -> None:
+    """Call set_epoch() of the follower after that of a sampler of the script, if it has
+    one. A sampler may be prepared in each epoch: it has one list of its followers."""
+    own: Any = getattr(given, "set_epoch", None)
+    if own is None:
+        return
+    if hasattr(own, "followers"):
+        own.followers.add(follower)
+        return
+    followers = weakref.WeakSet([follower])
+
+    def set_epoch(epoch: int, *args: Any, **kwargs: Any) -> Any:
+        returned = own(epoch, *args, **kwargs)
+        for each in list(followers):
+            each.set_epoch(epoch)
+        return returned
+
+    set_epoch.followers = followers  # type: ignore[attr-defined]
+    try:
+        given.set_epoch = set_epoch
+    except AttributeError:  # of a class with __slots__
+        pass
