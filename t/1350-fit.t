@@ -545,6 +545,10 @@ class Answer:
     def __init__(self, rank):
         self.rank = rank
 
+class Odd(Exception):
+    def __init__(self, one, two):
+        super().__init__(one)
+
 def train(config):
     rank = raytrain.get_context().get_world_rank()
     raytrain.report({"x": 1})
@@ -553,6 +557,7 @@ def train(config):
     if config["what"] == "raise" and rank == 1:
         raise ValueError("no value")
     return {"answer": Answer(rank), "plain": {"x": [1, 2.5]}, "lambda": lambda: rank, "none": None,
+            "odd": Odd(1, 2),
             "lock": threading.Lock()}.get(config["what"])
 
 def fit(what, **run):
@@ -581,6 +586,7 @@ try:
 except raytrain.WorkerGroupError as error:
     assert error.result.return_value is None
 assert fit("lock").return_value is None
+assert fit("odd").return_value is None  # it is loaded as Odd(1)
 made = Result({"iter": 0}, Checkpoint("/bucket/path/0"), None, "/bucket/path",
               best_checkpoints=[(Checkpoint(f"/bucket/path/{i}"), {"x": -i}) for i in (1, 2)])
 assert made.get_best_checkpoint("x", "max").file == "/bucket/path/1"

@@ -216,6 +216,14 @@ test_expect_success 'before_run() comes before all, and after_run() after failur
 	        assert isinstance(error.__cause__, OSError)
 	        assert isinstance(error.__cause__.__context__, raytrain.WorkerGroupError)
 	    assert calls.calls[-1] == ("after", 0, "failed"), calls.calls
+	    calls = Recorder()
+	    raytrain._launch.run = None
+	    try:
+	        trainer(train, [calls], {}, name="unstarted").fit()
+	        raise AssertionError
+	    except TypeError:
+	        pass
+	    assert calls.calls[-1][0] == "after", calls.calls
 	    nothing_left()
 	    print("ok")
 	EOT

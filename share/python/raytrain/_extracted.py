@@ -405,7 +405,7 @@ def _release_all() -> None:
 
 def directory(source: Source, in_worker: bool) -> str:
     """A directory with the files, or with the checkpoint file if none were reported, that
-    stays at least until this process ends."""
+    stays until this process ends, or until the run has deleted the checkpoint."""
     path = None if in_worker else _beside(source)
     if path is not None:
         return path

@@ -253,14 +253,24 @@ class Fit:
                 out.write(text)
             environment = {**self._environment(payload, keys, scratch), **constraint}
             finished.append(self.path)
-            with self._listener(environment) as listener:
-                listener.begin()
-                ended = None if listener.failure else _launch.run(
-                    self._command(file), environment, scratch, listener.started)
+            listener = self._listener(environment)
+            ended = self._ended(listener, file, environment, scratch)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
             self._remove_rows()
         return self._finish(listener, ended)
+
+    def _ended(self, listener: _events.Listener | _events.NoListener, file: str,
+               environment: dict[str, str], scratch: str) -> tuple[Any, ...] | None:
+        """What _launch.run() returns; None: a callback did not let it start."""
+        try:
+            with listener:
+                listener.begin()
+                return None if listener.failure else _launch.run(
+                    self._command(file), environment, scratch, listener.started)
+        except BaseException as error:
+            listener.end(None, error)
+            raise
 
     def _finish(self, listener: _events.Listener | _events.NoListener,
                 ended: tuple[Any, ...] | None) -> Result:

@@ -70,8 +70,7 @@ def load(run_dir: str, plain: bool = False) -> Any:
         return None
     try:
         return _read(path, plain)
-    except (OSError, pickle.PickleError, ImportError, AttributeError, EOFError,
-            NotKept) as error:
+    except Exception as error:  # what classes of the script raise, or torch without a GPU
         import warnings
 
         warnings.warn(f"{path} cannot be read, and Result.return_value is None: {error}",

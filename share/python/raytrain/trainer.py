@@ -79,9 +79,12 @@ class DataParallelTrainer:
         self.train_loop_config = train_loop_config
         self.backend_config = backend_config
         self.backend = backend or self._backend
-        if isinstance(backend_config, BackendConfig) and self.backend == "command":
-            self.backend = backend_config._runs_as or "command"
-            self._setup = self._setup or backend_config._set_up_by
+        if isinstance(backend_config, BackendConfig):
+            runs_as = backend_config._runs_as or "command"
+            if self.backend == "command":
+                self.backend = runs_as
+            if self.backend == runs_as:
+                self._setup = self._setup or backend_config._set_up_by
         self.scaling_config = scaling_config or configs.ScalingConfig()
         self.run_config = run_config or configs.RunConfig()
         self.data_config = data_config or dataset_config or configs.DataConfig()

@@ -4,6 +4,7 @@ them have mapped: what raytrain-average.so does (src/worker/average/average.h)."
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 import weakref
 from typing import Any, Callable
@@ -35,6 +36,12 @@ def _library(path: str) -> ctypes.CDLL:
     return library
 
 
+def _close(library: ctypes.CDLL, handle: int, pid: int) -> None:
+    """A forked process has no such memory, and something else may be at its place."""
+    if os.getpid() == pid:
+        library.average_close(handle)
+
+
 class Average:
     """Memory of the ranks of a node, in which they average.
 
@@ -61,7 +68,8 @@ class Average:
         self._handle = self._library.average_open(fd, ctypes.byref(here), spins)
         if not self._handle:
             raise OSError(ctypes.get_errno(), "memory of gradients cannot be mapped")
-        self.close = weakref.finalize(self, self._library.average_close, self._handle)
+        self.close = weakref.finalize(self, _close, self._library, self._handle, os.getpid())
+        self.close.atexit = False
         self._waits = False  # the companion knows that this step waits
 
     def add(self, pointer: int, at: int, n: int, wide: bool) -> None:

@@ -73,8 +73,8 @@ class Reducer:
         """A step begins. A backward pass that raised has left the one before
         unfinished."""
         if self._futures:
-            self._futures.clear()
             self._way.finish()
+            self._futures.clear()
 
     def _finish(self) -> None:
         """All buckets are known: wait for their means, and hand these to DDP."""
