@@ -443,9 +443,12 @@ char *fs_temp_name(const char *path)
  * few numbers return. */
 static bool writer_lives(long pid, unsigned long long born)
 {
-    if (born == 0) /* /proc could not be read */
-        return pid == (long)getpid();
-    return process_birth((pid_t)pid) == born;
+    unsigned long long birth = process_birth((pid_t)pid);
+
+    /* 0: /proc could not be read, then or now */
+    if (pid == (long)getpid() && (born == 0 || birth == 0))
+        return true;
+    return born != 0 && birth == born;
 }
 
 bool fs_temp_is_left(const char *name)

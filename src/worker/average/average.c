@@ -224,6 +224,8 @@ static void range_gather(const struct average *a, const struct range *r)
 {
     size_t width = kind_of(a, r)->width;
 
+    if (r->n == 0) /* the end of a step */
+        return;
     for (int i = 1; i < a->size && !is_direct(a); i++) {
         int rank = (a->rank + i) % a->size;
         size_t begin = part_begin(a, r, rank), end = part_begin(a, r, rank + 1);

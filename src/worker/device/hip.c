@@ -307,10 +307,15 @@ static int hip_allocation(const void *p, const void **start, size_t *n,
                           struct error *err)
 {
     void *first = NULL;
-    int rc = CALL(hipMemGetAddressRange, (&first, n, (void *)p), err);
 
+    (void)err;
+    *n = 0;
+    if (hip.hipMemGetAddressRange(&first, n, (void *)p) != 0) {
+        hip.hipGetLastError();
+        *n = 0;
+    }
     *start = first;
-    return rc;
+    return 0;
 }
 
 static int hip_memory_alloc(size_t n, void **p, struct error *err)
