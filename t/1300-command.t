@@ -238,10 +238,13 @@ wire = hello()
 open("up-0", "w")
 if sys.argv[1] == "report":
     reply = wire.report(i=1)
-elif sys.argv[1] == "predict_next":
+elif sys.argv[1].startswith("predict_"):
     output = {"name": "y", "dtype": "float32", "shape": []}
     assert "error" not in wire.call("predict_begin", outputs=[output], batch_size=10)
-    reply = wire.call("predict_next", slot=0, put=False)
+    if sys.argv[1] == "predict_next":
+        reply = wire.call("predict_next", slot=0, put=False)
+    else:
+        reply = wire.call("barrier")
 else:
     reply = wire.call(sys.argv[1])
     assert wire.call("barrier")["error"]["code"] == "ESTOPPED"
@@ -267,7 +270,9 @@ test_expect_success 'a stop before a command uses its session ends reports of ot
 test_expect_success 'a stop before a command uses its session ends the prediction of other ranks' '
 	make_model && make_rows 100 &&
 	stops_early p.h5.run predict_next 75 raytrain-predict --launcher local \
-		--checkpoint runs/model --data rows.npz -n 2 -o p.h5
+		--checkpoint runs/model --data rows.npz -n 2 -o p.h5 &&
+	stops_early q.h5.run predict_barrier 75 raytrain-predict --launcher local \
+		--checkpoint runs/model --data rows.npz -n 2 -o q.h5
 '
 test_expect_success 'a command that ignores SIGTERM is killed after the grace time' '
 	rm -f up && { $run -n 1 --grace 1 --name deaf -- sh -c "trap \"\" TERM USR1; touch up

@@ -275,9 +275,9 @@ static int predict_next(struct companion *c, const struct request *q,
                          (long long)number);
     if (p->rows > 0 && request_flag(q, "put") && outputs_put(c, p, err) < 0)
         return -1;
-    if (!predictor_has_begun(c->ctx->predictor))
-        collective_wait_begin(&c->ctx->waiting, "prediction");
-    rc = predictor_next(c->ctx->predictor, &p->rows, err);
+    rc = session_predict_first(c->ctx, c->ctx->predictor, err);
+    if (rc == 0)
+        rc = predictor_next(c->ctx->predictor, &p->rows, err);
     if (rc < 0)
         return -1;
     if (rc == 0 && batch_reply(c, p, &p->slots[number], reply, err) < 0)

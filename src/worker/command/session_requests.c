@@ -292,17 +292,27 @@ static int gathered_set(struct reply *reply, const size_t *sizes, int n,
     return reply_set(reply, "sizes", all, err);
 }
 
+static void gather_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    (void)arg;
+    strcpy(text, "returned what a function of a Backend has made");
+}
+
 /* All ranks' data to rank 0, in their order. */
 static int gather(struct companion *c, const struct request *q, struct reply *reply,
                   struct error *err)
 {
     raytrain_context *ctx = c->ctx;
+    const struct session_call call = {CALL_GATHER, gather_say, NULL};
     int size = ctx->comm->size, rc;
     size_t *sizes;
     void *all = NULL;
 
-    if (call_result(c, raytrain_barrier(ctx), err) < 0)
-        return -1;
+    if (size > 1) {
+        collective_wait_begin(&ctx->waiting, "gather");
+        if (session_match_arguments(ctx, &call, 0, err) < 0)
+            return -1;
+    }
     sizes = calloc((size_t)size, sizeof *sizes);
     rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     if (size > 1)

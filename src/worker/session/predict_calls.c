@@ -112,21 +112,43 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
     return files_begin(ctx, p, err);
 }
 
-/* COLLECTIVE, in place of the agreement with which a prediction begins. */
-static int not_begun(raytrain_context *ctx, struct error *err)
-{
-    int rc = error_set(err, RAYTRAIN_ESTOPPED,
-                       "stopped on request, before it asked for its first batch");
+/* ---- Begin and end, on all ranks ---- */
 
-    return ctx->predictions ? comm_agree(ctx->predictions, rc, err) : rc;
+static void begin_say(const void *arg, char text[CALL_TEXT_MAX])
+{
+    (void)arg;
+    strcpy(text, "asked for the first batch");
+}
+
+/* Workers of a service begin alone. */
+static int begin_match(raytrain_context *ctx, uint64_t arguments, struct error *err)
+{
+    const struct session_call call = {CALL_PREDICT, begin_say, NULL};
+
+    return ctx->predictions && ctx->comm->size > 1
+               ? session_match_arguments(ctx, &call, arguments, err)
+               : 0;
+}
+
+int session_predict_first(raytrain_context *ctx, const raytrain_predictor *p,
+                          struct error *err)
+{
+    if (predictor_has_begun(p))
+        return 0;
+    collective_wait_begin(&ctx->waiting, "prediction");
+    return begin_match(ctx, 0, err);
 }
 
 int session_predict_end(raytrain_context *ctx, struct error *err)
 {
     collective_wait_begin(&ctx->waiting, "the end");
-    if (ctx->ended_on_request && !predictor_has_begun(ctx->predictor))
-        return not_begun(ctx, err);
-    return predictor_finish(ctx->predictor, err);
+    if (!ctx->ended_on_request || predictor_has_begun(ctx->predictor))
+        return predictor_finish(ctx->predictor, err);
+    /* This rank has made no call: all learn of it in the next one. */
+    if (begin_match(ctx, 2, err) < 0)
+        return -1;
+    return error_set(err, RAYTRAIN_ESTOPPED,
+                     "stopped on request, before it asked for its first batch");
 }
 
 /* ---- The calls ---- */
@@ -166,9 +188,9 @@ int raytrain_predictor_next(raytrain_predictor *p, uint64_t *rows)
 
     if (!p || !rows)
         return session_null(NULL, "raytrain_predictor_next", p ? "rows" : "predictor");
-    if (ctx && !predictor_has_begun(p))
-        collective_wait_begin(&ctx->waiting, "prediction");
-    rc = predictor_next(p, rows, session_error(NULL));
+    rc = ctx ? session_predict_first(ctx, p, session_error(NULL)) : 0;
+    if (rc == 0)
+        rc = predictor_next(p, rows, session_error(NULL));
     return rc > 0 ? RAYTRAIN_END : session_status(NULL, rc);
 }
 

@@ -214,7 +214,9 @@ enum session_call_kind {
     CALL_GRADIENTS,
     CALL_ALLREDUCE_CARDS, /* on the cards of session_cards() */
     CALL_BROADCAST_CARDS,
-    CALL_ALLGATHER_CARDS
+    CALL_ALLGATHER_CARDS,
+    CALL_GATHER,
+    CALL_PREDICT
 };
 #define CALL_TEXT_MAX 160
 
@@ -340,6 +342,10 @@ int session_readable(raytrain_checkpoint *ck, const char *call);
 int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
                           struct error *err);
 int session_predict_end(raytrain_context *ctx, struct error *err);
+/* COLLECTIVE, before the first batch, unless a prediction goes on rank by rank: do all ranks
+ * ask for it? */
+int session_predict_first(raytrain_context *ctx, const raytrain_predictor *p,
+                          struct error *err);
 
 /* serve_calls.c: the same beginning for a worker of a service. `like` is a dataset with the
  * columns of its rows; NULL: there is none. */

@@ -41,23 +41,26 @@ int session_worker_reports(raytrain_context *ctx, const char *reported, char **o
                            struct error *err)
 {
     struct comm *comm = ctx->comm;
-    size_t *sizes = calloc(comm->rank == 0 ? (size_t)comm->size : 1, sizeof *sizes);
     const char *mine = reported ? reported : "{}";
-    size_t total = 0;
+    int64_t total = (int64_t)strlen(mine);
+    size_t *sizes;
     void *texts = NULL;
-    int rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc;
 
-    if (comm_agree(comm, rc, err) < 0) {
-        free(sizes);
+    if (comm->ops->allreduce(comm, &total, 1, COMM_INT64, COMM_SUM, err) < 0)
         return -1;
+    if ((size_t)total > WORKERS_BYTES_MAX) {
+        if (comm->rank == 0)
+            size_note(ctx, (size_t)total);
+        return 0;
     }
-    rc = comm->ops->gatherv(comm, mine, strlen(mine), &texts, sizes, 0, err);
-    for (int rank = 0; rc == 0 && comm->rank == 0 && rank < comm->size; rank++)
-        total += sizes[rank];
-    if (total > WORKERS_BYTES_MAX)
-        size_note(ctx, total);
-    else if (rc == 0 && comm->rank == 0 &&
-             !(*out = workers_join(texts, sizes, comm->size, total)))
+    sizes = calloc(comm->rank == 0 ? (size_t)comm->size : 1, sizeof *sizes);
+    rc = comm_agree(comm, sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"),
+                    err);
+    if (rc == 0)
+        rc = comm->ops->gatherv(comm, mine, strlen(mine), &texts, sizes, 0, err);
+    if (rc == 0 && comm->rank == 0 &&
+        !(*out = workers_join(texts, sizes, comm->size, (size_t)total)))
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     free(texts);
     free(sizes);
