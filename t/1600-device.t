@@ -134,7 +134,7 @@ test_expect_success 'a card may be reset as soon as the last report has returned
 	same_numbers runs/calm/checkpoint_000005.h5 runs/reset/checkpoint_000005.h5
 '
 test_expect_success 'a reset while copies are under way is a failure that says what to do' '
-	expect_status 1 run_on_cards lost 2 reset=true overlap=fence &&
+	expect_status 1 run_on_cards lost 2 reset=true overlap=fence late=true &&
 	grep "was reset, as by cudaDeviceReset().*raytrain_checkpoint_wait()" err &&
 	test -f runs/lost/checkpoint_000004.h5 &&
 	test_path_is_missing runs/lost/checkpoint_000005.h5
@@ -153,6 +153,10 @@ test_expect_success 'what a kernel that fails leaves behind is not saved' '
 test_expect_success 'a kernel that has failed is named by the next report, also without a checkpoint' '
 	failed_kernel unseen &&
 	test "$(tail -n 1 runs/unseen/result.json | jq .training_iteration)" = 2
+'
+test_expect_success 'a kernel that fails after the last report fails the run' '
+	expect_status 1 run_on_cards end 2 fail=unseen fail_at=6 fail_rank=1 &&
+	grep "rank 1.*CUDA_ERROR_ILLEGAL_ADDRESS.*a kernel of this process has failed" err
 '
 # The functions of the stand-in are those of CUDA by other names, so these show what is AMD's own.
 test_expect_success 'cards of AMD are the same: saves, restarts, collectives' '

@@ -592,12 +592,19 @@ static int train(struct model *m, int64_t iterations, bool collect, bool give)
         if (rc == 0 && raytrain_training_iteration(m->ctx) == 1)
             rc = early_await(m);
     }
-    hold(m, false);
-    if (rc == 0 && m->reset) {
+    if (rc == 0 && m->reset)
         cuda.standin_reset(m->id);
+    hold(m, false);
+    if (rc == 0 && m->reset)
         return 0;
+    if (rc == 0)
+        rc = raytrain_checkpoint_wait(m->ctx);
+    if (rc == 0 && is_failing(m, iterations + 1)) {
+        m->reset = true; /* nothing can be given back to the card */
+        rc = fail(m, NULL, iterations + 1);
+        (void)is_unseen(m, iterations + 1);
     }
-    return rc != 0 ? rc : raytrain_checkpoint_wait(m->ctx);
+    return rc;
 }
 
 int train_func(raytrain_context *ctx);

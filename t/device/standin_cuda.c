@@ -106,6 +106,7 @@ struct stream {
 };
 
 struct event {
+    struct event *next;    /* of all, also of those that a reset has destroyed */
     struct stream *stream; /* NULL: not recorded */
     long after;            /* so many works of the stream are done */
     int hold;              /* how many there had been before it was recorded */
@@ -136,7 +137,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* a work is done */
 static struct memory *memories;
 static struct stream *streams, *lost; /* lost: the card was reset */
-static struct capture *captures;
+static struct capture *captures, *ended; /* ended: an event may point to it */
+static struct event *events;
 static struct stream defaults[CARDS_MAX];
 static struct context primaries[CARDS_MAX];
 static int n_events, n_holds;
@@ -1013,6 +1015,8 @@ API int cuStreamEndCapture(void *stream, void **graph)
     c = *at;
     if (c) {
         *at = c->next;
+        c->next = ended;
+        ended = c;
         for (struct stream *s = streams; s; s = s->next)
             if (s->capture == c)
                 s->capture = NULL;
@@ -1023,7 +1027,7 @@ API int cuStreamEndCapture(void *stream, void **graph)
                       : SUCCESS;
     *graph = rc == SUCCESS ? stream : NULL;
     pthread_mutex_unlock(&lock);
-    return rc; /* an event may point to the capture */
+    return rc;
 }
 
 API int cuStreamIsCapturing(void *stream, int *status)
@@ -1056,6 +1060,8 @@ API int cuEventCreate(void **event, unsigned int flags)
     pthread_mutex_lock(&lock);
     e->card = current()->card;
     e->life = current()->life;
+    e->next = events;
+    events = e;
     n_events++;
     current()->n_events++;
     pthread_mutex_unlock(&lock);
@@ -1071,12 +1077,15 @@ static bool is_lost(const struct event *e)
 
 API int cuEventDestroy_v2(void *event)
 {
-    struct event *e = event;
+    struct event *e = event, **at = &events;
 
     ENTER(true)
     if (is_lost(e))
         abort();
     pthread_mutex_lock(&lock);
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
     n_events--;
     primaries[e->card].n_events--;
     pthread_mutex_unlock(&lock);
@@ -1099,7 +1108,8 @@ API int cuEventRecord(void *event, void *stream)
     if (implied)
         implied->spoiled = true;
     else if (s)
-        *e = (struct event){s, s->queued, n_holds, s->capture, e->card, e->life};
+        *e = (struct event){e->next,    s,       s->queued, n_holds,
+                            s->capture, e->card, e->life};
     pthread_mutex_unlock(&lock);
     return implied ? CAPTURE_IMPLICIT : s ? SUCCESS : INVALID_HANDLE;
 }
