@@ -206,7 +206,7 @@ class Stream:
     def __exit__(self, *_):
         pass
 def moved(batch, device, later):
-    events.append(None if batch is None else "copy %d" % batch[0])
+    events.append("copy %d" % batch[0])
     return batch
 with mock.patch("torch.cuda.Stream", lambda device: Stream("side"), create=True), \
         mock.patch("torch.cuda.stream", lambda stream: stream), \
@@ -217,7 +217,7 @@ with mock.patch("torch.cuda.Stream", lambda device: Stream("side"), create=True)
     for batch in loader:
         events.append("use %d" % batch[0])
 assert events == ["copy 0", "wait", "copy 1", "use 0", "wait", "copy 2", "use 1",
-                  "wait", None, "use 2"], events
+                  "wait", "use 2"], events
 EOF
 test_expect_success 'GPUs of a worker, of its model and of its loader (faked)' '
 	"$PYTHON" gpus.py

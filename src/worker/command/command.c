@@ -41,8 +41,8 @@
  * may be waiting for other ranks. This long for it to come back. Whatever else the
  * companion does then, such as giving back memory, may take as long as it likes. */
 #define LOST_WAIT_MS 200
-/* A command that has aborted: this long for the record of another rank. More than the
- * companion of that rank waits. */
+/* A command that has ended for the failure of another rank: this long for the record of
+ * that. More than the companion of that rank waits. */
 #define ABORT_WAIT_MS 1000
 #define POLL_MS       10
 
@@ -156,15 +156,26 @@ static bool has_aborted(int status)
                                : WEXITSTATUS(status) == 128 + SIGABRT;
 }
 
-/* Libraries that lose another process abort this one, as JAX's and NCCL's do, often
- * before the companion of that process has noticed. Only the first failure is recorded,
- * so that one goes first. */
-static void first_await(const raytrain_context *ctx, int status)
+/* Was its last request refused for what has happened on another rank? */
+static bool has_lost_another(const struct command *m)
 {
+    int rank;
+
+    return sscanf(m->companion.refused, "rank %d: ", &rank) == 1 &&
+           rank != m->companion.ctx->env.world->rank;
+}
+
+/* Libraries that lose another process abort this one, as JAX's and NCCL's do, often
+ * before the companion of that process has noticed; and a script ends by the exception of
+ * a call that has failed on another rank. Only the first failure is recorded, so that one
+ * goes first. */
+static void first_await(const struct command *m, int status)
+{
+    const raytrain_context *ctx = m->companion.ctx;
     char *path = NULL;
 
-    if (!has_aborted(status) || ctx->env.world->size == 1 ||
-        !(path = failure_path(ctx->env.log_dir)))
+    if (status == 0 || (!has_aborted(status) && !has_lost_another(m)) ||
+        ctx->env.world->size == 1 || !(path = failure_path(ctx->env.log_dir)))
         return;
     for (int ms = 0; ms < ABORT_WAIT_MS && access(path, F_OK) < 0; ms += POLL_MS)
         poll(NULL, 0, POLL_MS);
@@ -194,7 +205,7 @@ static void guard_end(const struct command *m)
     char text[ERROR_TEXT_MAX];
 
     ending_text(m, status, text, sizeof text);
-    first_await(ctx, status);
+    first_await(m, status);
     snprintf(failure.kind, sizeof failure.kind, "%s", failure_kind(RAYTRAIN_EFAILED));
     snprintf(failure.host, sizeof failure.host, "%s", ctx->env.world->host);
     snprintf(failure.message, sizeof failure.message,
@@ -376,7 +387,7 @@ static int command_run(struct loop *loop, raytrain_context *ctx)
     }
     if (rc < 0)
         return command_fail(m, &err);
-    first_await(ctx, status);
+    first_await(m, status);
     return command_verdict(m, status);
 }
 
