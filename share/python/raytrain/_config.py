@@ -314,7 +314,7 @@ class FailureConfig(_Config):
 
     @property
     def max_preemption_failures(self) -> int:
-        """-1 is no limit."""
+        """-1: without a limit."""
         return -1 if self.max_preemptions is None else self.max_preemptions
 
 

@@ -271,7 +271,7 @@ def is_text(array: Any) -> bool:
 
 
 def plain_dict(data: Any) -> Any:
-    """A mapping that is no dict, such as what Dataset.materialize() gives, as one."""
+    """A mapping other than a dict, such as what Dataset.materialize() gives, as one."""
     return dict(data.items()) if isinstance(data, Mapping) else data
 
 
