@@ -21,7 +21,7 @@
 /* What is combined at a time: it stays in the first-level cache. */
 #define PIECE_BYTES ((size_t)8 * 1024)
 
-/* Up to so many ranks each reads all numbers of the others, which needs one meeting; more
+/* With at most these ranks each reads all numbers of the others, in one meeting; more
  * divide the work, and meet a second time. */
 #define DIRECT_MAX 3
 

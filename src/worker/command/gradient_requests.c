@@ -494,8 +494,8 @@ static int gradients_wait(struct companion *c, const struct request *q,
     return 0;
 }
 
-/* {"id", "seconds"}: so long this client has waited for its own averages of a step, from 0
- * on. Is there a reason why they never come? */
+/* {"id", "seconds"}: how long this client has waited for its own averages of a step, 0 at
+ * first. Is there a reason why they never come? */
 static int gradients_waiting(struct companion *c, const struct request *q,
                              struct reply *reply, struct error *err)
 {

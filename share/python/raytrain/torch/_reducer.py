@@ -93,7 +93,7 @@ class Reducer:
 
 
 def _way_open(session: Session, room: int) -> _InPlace | _ByCompanion:
-    """COLLECTIVE: memory for so many bytes of gradients, and how they are averaged."""
+    """COLLECTIVE: memory for `room` bytes of gradients, and how they are averaged."""
     while _unused:
         session.call("gradients_close", {"id": _unused.pop()})
     reply, _, fds = session.call("gradients_open", {"bytes": room})
