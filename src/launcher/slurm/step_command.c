@@ -261,8 +261,7 @@ static int most_tasks(const struct placement *plan)
 /* Those of a node, among which each worker takes its own (rank/gpu_share.h). If Slurm gave
  * each task its own, it would bind them: where it keeps tasks from opening the devices of
  * others, NCCL then cannot copy from GPU to GPU. Slurm gives every node of a step equally
- * many. If some node of an uneven plan has not so many, the step takes all that the job
- * has. */
+ * many. If a node of an uneven plan has fewer, the step takes all that the job has. */
 static int append_node_gpus(const struct launch_spec *spec, char ***argv,
                             struct error *err)
 {

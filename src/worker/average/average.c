@@ -21,8 +21,8 @@
 /* What is combined at a time: it stays in the first-level cache. */
 #define PIECE_BYTES ((size_t)8 * 1024)
 
-/* With at most these ranks each reads all numbers of the others, in one meeting; more
- * divide the work, and meet a second time. */
+/* Up to this number of ranks, each reads all numbers of the others, in one meeting; more
+ * ranks divide the work, and meet a second time. */
 #define DIRECT_MAX 3
 
 /* How long a thread spins before it sleeps. */

@@ -343,8 +343,8 @@ class _Restore:
 
 
 def _restore(dataset: Any, saved: tuple[Any, bool] | None, skipped: int) -> None:
-    """Give a dataset its state. Its next pass begins with so many samples that are none, and
-    then has nothing if it was over."""
+    """Give a dataset its state. Its next pass begins with `skipped` empty samples (_Skip), and
+    has nothing after them if it was over."""
     state, over = saved or (None, False)
     if saved is not None:
         dataset.load_state_dict(state)
