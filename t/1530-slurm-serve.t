@@ -84,7 +84,7 @@ test_expect_success 'two services of one run share a node' '
 '
 test_expect_success 'each worker of a job with GPUs has one of its own' '
 	template serve && sed -i "s/^##SBATCH/#SBATCH/; s/--workers 4/--workers 4 --gpu/" job.sbatch &&
-	submit && gpus_of_workers >gpus && test "$(sort -u gpus | wc -l)" = 4 &&
+	submit && eventually has_gpus 4 &&
 	scancel "$job" && cluster clean
 '
 test_expect_success 'more workers than the job has room for are refused' '

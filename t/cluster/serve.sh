@@ -15,6 +15,7 @@
 #   job_ended             waits until the job has ended
 #   ended_well            succeeds if it ended with status 0
 #   has_steps N           succeeds if the job has so many steps besides the batch script
+#   has_gpus N            succeeds if its workers have N different lists of GPUs, in `gpus`
 
 template () {
 	sed -e 's|--input .*|--input x:float32:3 --input id:int64 \\|' \
@@ -62,7 +63,7 @@ ended_well () {
 has_steps () {
 	test "$(squeue -h -s -j "$job" -o %i | grep -vc "batch\|extern")" = "$1"
 }
-# The GPUs of each worker, in a line.
+# gpus_of_workers: print the GPUs of each worker that has started, in a line.
 gpus_of_workers () {
 	for node in n1 n2; do
 		cluster on $node sh -c 'for p in /proc/[0-9]*; do
@@ -70,4 +71,8 @@ gpus_of_workers () {
 			tr "\0" "\n" <$p/environ | grep "^CUDA_VISIBLE_DEVICES="
 		done; true'
 	done
+}
+# The first worker that is ready answers while the others start.
+has_gpus () {
+	gpus_of_workers >gpus && test "$(sort -u gpus | wc -l)" = "$1"
 }
