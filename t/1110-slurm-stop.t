@@ -96,7 +96,7 @@ if __name__ == "__main__":
         result = DataParallelTrainer(
             train, scaling_config=ScalingConfig(num_workers=2, placement_strategy="SPREAD"),
             run_config=RunConfig(
-                name="fit", storage_path="runs", requeue_on_stop=True,
+                name="fit", storage_path="runs",
                 failure_config=FailureConfig(preemption_grace_s=6))).fit()
     except raytrain.TrainingStopped as stopped:
         cause = stopped.__cause__
@@ -112,10 +112,12 @@ test_expect_success 'fit() hears of a preemption, and its job is requeued and go
 	#SBATCH -N 2 -n 2 --open-mode=append -o fit.out
 	PYTHONPATH="$stage/share/raytrain/python" "$PYTHON" fit.py 2>>err
 	status=\$?
-	test \$status -eq 75 || echo \$status >status
+	test \$status -ne 75 || exec scontrol requeue \$SLURM_JOB_ID
+	echo \$status >status
 	EOF
 	job=$(sbatch --parsable -p low fit.sh) && eventually test -e ready &&
 	sbatch -p high -N 2 --exclusive -o high.out high.sh && eventually preempting &&
+	eventually grep "being preempted: stopping" err &&
 	eventually test -e high && go_on && cause 0 preempted &&
 	echo "n1 n2 0 1" | test_cmp - cause && grep "not stopped within 6 s" err &&
 	eventually test -s status && test "$(cat status)" = 0 && eventually over

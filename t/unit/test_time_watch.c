@@ -620,6 +620,49 @@ static void on_this_machine_the_start_counts_at_once(void **unused)
     start_watch.destroy(state);
 }
 
+/* ---- Preemption ---- */
+
+/* Slurm is asked when rank 0 has received SIGTERM, and once more after a while: what it
+ * answers decides. */
+static void a_preempted_job_stops_when_rank_0_hears_of_it(void **unused)
+{
+    struct rank_status_place zero, one;
+
+    (void)unused;
+    begin(&preemption_watch);
+    view.log_dir = ".";
+    assert_int_equal(rank_status_create(".", 2, 1, NULL), 0);
+    rank_status_place(&zero, ".", 0, 0, 0);
+    rank_status_place(&one, ".", 1, 1, 0);
+    assert_int_equal(rank_status_write(&one, RANK_STATUS_SIGTERM, "SIGTERM", 0), 0);
+    slurm.job.preempted = true;
+    assert_int_equal(tick_after(&preemption_watch, 2), WATCH_GOES_ON);
+    assert_int_equal(slurm.asked, 0);
+    assert_int_equal(rank_status_write(&zero, RANK_STATUS_SIGTERM, "SIGTERM", 0), 0);
+    slurm.job.preempted = false;
+    assert_int_equal(tick_after(&preemption_watch, 2), WATCH_GOES_ON);
+    assert_int_equal(tick_after(&preemption_watch, 0), WATCH_GOES_ON);
+    assert_int_equal(slurm.asked, 1);
+    slurm.job.preempted = true;
+    assert_int_equal(tick_after(&preemption_watch, 2), WATCH_GOES_ON);
+    assert_int_equal(slurm.asked, 1);
+    assert_int_equal(tick_after(&preemption_watch, 10), WATCH_GOES_ON);
+    slurm.how = THINKS;
+    assert_int_equal(tick_after(&preemption_watch, 1), WATCH_GOES_ON);
+    slurm.how = FAILS;
+    assert_int_equal(tick_after(&preemption_watch, 1), WATCH_GOES_ON);
+    assert_int_equal(slurm.open, 0);
+    assert_int_equal(tick_after(&preemption_watch, 10), WATCH_GOES_ON);
+    slurm.how = ANSWERS;
+    assert_int_equal(tick_after(&preemption_watch, 0), WATCH_STOP);
+    assert_int_equal(finding.cause, CAUSE_PREEMPTED);
+    view.stopping = true;
+    assert_int_equal(tick_after(&preemption_watch, 60), WATCH_GOES_ON);
+    assert_int_equal(slurm.asked, 3);
+    preemption_watch.destroy(state);
+    assert_int_equal(slurm.open, 0);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
@@ -649,6 +692,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_start_counts_from_when_all_nodes_run, enter,
                                         scratch_leave),
         TEST(the_start_has_an_end_in_any_case),
+        cmocka_unit_test_setup_teardown(a_preempted_job_stops_when_rank_0_hears_of_it,
+                                        enter, scratch_leave),
         TEST(on_this_machine_the_start_counts_at_once),
     };
 

@@ -186,6 +186,25 @@ struct rank_status *rank_status_read(const char *log_dir, enum rank_status_kind 
     return all.at;
 }
 
+/* Rank 0 is the first rank of the first node. */
+bool rank_status_first_wrote(const char *log_dir, enum rank_status_kind kind)
+{
+    char *path = run_dir_file(log_dir, RANK_STATUS_FILE);
+    int fd = path ? record_open(path, RECORD_OF_ATTEMPT) : -1;
+    char slot[RANK_STATUS_SLOT];
+    struct rank_status at;
+    bool wrote = false;
+
+    free(path);
+    if (fd < 0)
+        return false;
+    wrote = pread(fd, slot, sizeof slot, (off_t)slot_offset(0, 0, kind)) ==
+                (ssize_t)sizeof slot &&
+            slot_parse(slot, &at) == 0;
+    close(fd);
+    return wrote;
+}
+
 struct lower {
     int rank;
     const char *call;

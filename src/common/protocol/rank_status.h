@@ -58,6 +58,8 @@ int rank_status_write(struct rank_status_place *place, enum rank_status_kind kin
  * rank has written. NULL without memory. */
 struct rank_status *rank_status_read(const char *log_dir, enum rank_status_kind kind,
                                      int size);
+/* Has rank 0 written? One read, however many ranks there are. */
+bool rank_status_first_wrote(const char *log_dir, enum rank_status_kind kind);
 /* Is the rank of `place` the lowest one that has written that it is in this call? Reads
  * up to the first lower one. */
 bool rank_status_is_lowest(const struct rank_status_place *place,

@@ -107,7 +107,7 @@ static bool is_preemption(const struct attempt *a, const struct failure *why)
 
     if (why->cause == CAUSE_SIGNAL)
         return sig != SIGINT && sig != SIGHUP;
-    return why->cause == CAUSE_TIME_LIMIT;
+    return why->cause == CAUSE_TIME_LIMIT || why->cause == CAUSE_PREEMPTED;
 }
 
 /* For training that asks how long it has. The time of grace begins now; the end of the

@@ -6,8 +6,8 @@
 
 /* In the order in which they are called. */
 static const struct watch_ops *const watches[] = {
-    &node_watch, &start_watch,  &time_watch, &grace_watch,
-    &hang_watch, &resize_watch, NULL};
+    &node_watch,  &start_watch, &time_watch,   &preemption_watch,
+    &grace_watch, &hang_watch,  &resize_watch, NULL};
 
 #define N_WATCHES (sizeof watches / sizeof watches[0] - 1)
 

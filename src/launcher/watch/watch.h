@@ -84,6 +84,7 @@ extern const struct watch_ops node_watch;   /* is every node alive? */
 extern const struct watch_ops start_watch;  /* do the workers come together? */
 extern const struct watch_ops time_watch;   /* the end of the allocation */
 extern const struct watch_ops grace_watch;  /* a stop that takes too long */
+extern const struct watch_ops preemption_watch; /* is the job preempted? */
 extern const struct watch_ops hang_watch;   /* do reports still arrive? */
 extern const struct watch_ops resize_watch; /* could an elastic group be larger? */
 

@@ -1,0 +1,88 @@
+/*
+ * preemption.c - the job is preempted with a grace time: the workers are asked to stop,
+ * and hear how long they have.
+ *
+ * Slurm sends SIGTERM to the job's steps when the grace time begins, but to its batch
+ * script, and so to this process, only at the end of that time. Rank 0 records the
+ * signal. Then the batch system is asked whether it preempts the job: a signal may have
+ * other reasons, and only some nodes may be concerned.
+ */
+#include "watch/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOOK_S  1.0
+#define AGAIN_S 10.0 /* the pause after an answer that it is not, or after none */
+
+struct preemption_watch {
+    const struct batch_ops *batch;
+    struct batch_query *query; /* in progress */
+    double next;               /* when to look next; clock_now() */
+};
+
+static int preemption_create(const struct watch_view *view, void **state,
+                             struct error *err)
+{
+    struct preemption_watch *w;
+
+    if (!view->batch)
+        return 0;
+    if (!(w = calloc(1, sizeof *w)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    w->batch = view->batch;
+    w->next = view->now + LOOK_S;
+    *state = w;
+    return 0;
+}
+
+static bool is_preempted(struct preemption_watch *w, const struct watch_view *view)
+{
+    struct batch_job job = {0};
+    bool done = false;
+    int rc = w->batch->query_poll(w->query, &done, &job, NULL);
+
+    if (rc == 0 && !done)
+        return false;
+    w->batch->query_destroy(w->query);
+    w->query = NULL;
+    w->next = view->now + AGAIN_S;
+    return rc == 0 && job.preempted;
+}
+
+static enum watch_verdict preemption_tick(void *state, const struct watch_view *view,
+                                          struct failure *finding)
+{
+    struct preemption_watch *w = state;
+
+    if (view->stopping)
+        return WATCH_GOES_ON;
+    if (!w->query) {
+        if (view->now < w->next)
+            return WATCH_GOES_ON;
+        w->next = view->now + LOOK_S;
+        if (rank_status_first_wrote(view->log_dir, RANK_STATUS_SIGTERM) &&
+            w->batch->query_start(&w->query, NULL) < 0)
+            w->next = view->now + AGAIN_S;
+        return WATCH_GOES_ON;
+    }
+    if (!is_preempted(w, view))
+        return WATCH_GOES_ON;
+    finding->cause = CAUSE_PREEMPTED;
+    snprintf(finding->message, sizeof finding->message,
+             "the job is being preempted: stopping at the next report");
+    return WATCH_STOP;
+}
+
+static void preemption_destroy(void *state)
+{
+    struct preemption_watch *w = state;
+
+    w->batch->query_destroy(w->query);
+    free(w);
+}
+
+const struct watch_ops preemption_watch = {.name = "preemption",
+                                           .create = preemption_create,
+                                           .tick = preemption_tick,
+                                           .destroy = preemption_destroy};
