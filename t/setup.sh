@@ -106,14 +106,15 @@ test_path_is_missing () {
 	return 1
 }
 
-# eventually COMMAND...: it succeeds within two minutes. This is bounded polling, for shells
-# have no events to wait for.
+# eventually COMMAND...: it succeeds within two minutes. This is bounded polling, because
+# shells have no events to wait for: often at first, then less often, so that waiting does not
+# take the processors from what is waited for.
 eventually () {
 	tries=0
 	until "$@"; do
 		tries=$((tries + 1))
-		test $tries -lt 12000 || { echo >&2 "timed out waiting for: $*"; return 1; }
-		sleep 0.01
+		test $tries -lt 1250 || { echo >&2 "timed out waiting for: $*"; return 1; }
+		if test $tries -lt 20; then sleep 0.02; else sleep 0.1; fi
 	done
 }
 # is_empty DIRECTORY
