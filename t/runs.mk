@@ -85,7 +85,8 @@ EXTRA_DIST += t/check/open_mpi/mpi.h
 EXTRA_DIST += t/check/standins/jax/__init__.py t/check/standins/jax/distributed.py \
 	t/check/standins/jax/numpy.py t/check/standins/jax/experimental/__init__.py \
 	t/check/standins/jax/experimental/multihost_utils.py
-EXTRA_DIST += t/check/meet.py t/check/messages.py t/check/mypy.ini t/check/python_layers.py t/check/tfevents.py
+EXTRA_DIST += t/check/file_circles.py t/check/meet.py t/check/messages.py t/check/mypy.ini \
+	t/check/python_layers.py t/check/tfevents.py
 
 check_PROGRAMS += t/check/train_gpu
 t_check_train_gpu_SOURCES = t/check/train_gpu.c
