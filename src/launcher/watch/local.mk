@@ -2,7 +2,7 @@ liblauncher_a_SOURCES += \
 	src/launcher/watch/hang.c \
 	src/launcher/watch/node_liveness.c \
 	src/launcher/watch/node_survey.c src/launcher/watch/node_survey.h \
-	src/launcher/watch/preemption.c \
+	src/launcher/watch/preemption_grace.c \
 	src/launcher/watch/resize.c \
 	src/launcher/watch/start.c \
 	src/launcher/watch/stop_limits.c \

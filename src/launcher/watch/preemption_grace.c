@@ -1,5 +1,5 @@
 /*
- * preemption.c - the job is preempted with a grace time: the workers are asked to stop,
+ * preemption_grace.c - the job is preempted with a grace time: the workers are asked to stop,
  * and hear how long they have.
  *
  * Slurm sends SIGTERM to the job's steps when the grace time begins, but to its batch
