@@ -54,6 +54,15 @@ test_expect_success 'the numbers of three workers do not depend on where the gra
 	with_cards shards 3 types=all layout=reverse sharded=true bucket_bytes=300 &&
 	same_end block shards && none_left 18 log nccl
 '
+# most_calls N: the most calls of NCCL that a worker has made in a run of N workers.
+most_calls () {
+	rm -rf runs log nccl && with_cards calls "$1" cards=8 sharded=true >&2 &&
+	awk "/^calls/ { n[\$2] += \$3; if (n[\$2] > most) most = n[\$2] } END { print most }" nccl
+}
+test_expect_success 'the calls of NCCL for sharded buckets do not grow with the number of workers' '
+	STANDIN_CUDA_CARDS=8 && test_when_finished "STANDIN_CUDA_CARDS=4" &&
+	test "$(most_calls 2)" -gt 20 && test "$(most_calls 2)" -le 90 && test "$(most_calls 7)" -le 90
+'
 test_expect_success 'workers that share a card average through host memory, which is reported' '
 	rm -rf runs log nccl &&
 	with_cards host 3 card=false && with_cards share 3 cards=2 && same_end host share &&

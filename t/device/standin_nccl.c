@@ -12,20 +12,31 @@
  *
  * What NCCL takes for undefined ends the process, with a line on standard error: memory or a
  * stream of another card, calls without or with another context, a communicator that was
- * destroyed or aborted, ranks whose calls differ, a destroy while work is queued.
+ * destroyed or aborted, ranks whose calls differ, a destroy while work is queued, buffers that
+ * overlap and are not "in place" as its user guide defines that.
+ *
+ * Communicators that do not block follow nccl.h and src/init.cc of NCCL 2.14 to 2.30: a config
+ * of another size is taken up to that size, with its version; the communicator is there when
+ * ncclCommInitRankConfig() returns ncclInProgress, a thread goes on, and ncclCommAbort() ends
+ * that at any point. NCCL has no limit of time for it.
  *
  * Environment, read at each call, but not in threads, beside which it may change:
- *   STANDIN_NCCL_LOG=FILE      append "open PID" when it is loaded, and "left PID N" when the
- *                              process exits: N communicators are still there
+ *   STANDIN_NCCL_LOG=FILE      append "open PID" when it is loaded, and when the process exits
+ *                              "left PID N": N communicators are still there, and "calls PID N
+ *                              NAME" for each kind of collective that it has called
  *   STANDIN_NCCL_DIR=DIR       where the files are; /dev/shm by default
  *   STANDIN_NCCL_VERSION=N     22809 by default
  *   STANDIN_NCCL_FAIL=NAME:K   the K-th call of this function since this was set returns 2
  *   STANDIN_NCCL_BREAK=K       the K-th collective since this was set breaks the communicator:
  *                              it is not done, and the asynchronous error of all ranks is 2
  *   STANDIN_NCCL_DIE=RANK      this rank kills itself when it makes a communicator
+ *   STANDIN_NCCL_STUCK=RANK    this rank stops (SIGSTOP) when it makes a communicator
+ *   STANDIN_NCCL_AWAY=RANK     this rank's communicator does not connect to those of the others
+ *   STANDIN_NCCL_CORRUPT=1     sums over the ranks are wrong, as by GPUs that cannot copy from
+ *                              each other
  *   STANDIN_NCCL_NOTICE=1      a rank that is gone becomes the asynchronous error 6; read when
  *                              a communicator is made, as for ncclCommGetAsyncError
- *   NCCL_COMM_BLOCKING=0       as for NCCL: calls go on after they have returned
+ *   NCCL_COMM_BLOCKING=0, =1   as for NCCL: all communicators do not block, or all do
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -49,13 +60,41 @@
 /* The library has no header here. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-enum { SUCCESS = 0, SYSTEM_ERROR = 2, REMOTE_ERROR = 6, IN_PROGRESS = 7 };
-enum { INT8 = 0, INT64 = 4, FLOAT16 = 6, FLOAT32 = 7, FLOAT64 = 8, BFLOAT16 = 9 };
+enum {
+    SUCCESS = 0,
+    SYSTEM_ERROR = 2,
+    INVALID_ARGUMENT = 4,
+    REMOTE_ERROR = 6,
+    IN_PROGRESS = 7
+};
+enum {
+    INT8 = 0,
+    UINT8 = 1,
+    INT64 = 4,
+    FLOAT16 = 6,
+    FLOAT32 = 7,
+    FLOAT64 = 8,
+    BFLOAT16 = 9
+};
 enum { SUM = 0, MAX = 2, MIN = 3, AVG = 4 };
-enum kind { ALLREDUCE, REDUCE, BROADCAST, ALLGATHER };
+enum kind {
+    ALLREDUCE,
+    REDUCE,
+    BROADCAST,
+    ALLGATHER,
+    REDUCE_SCATTER,
+    SEND,
+    RECV,
+    KINDS
+};
+
+static const char *const kind_names[KINDS] = {
+    "ncclAllReduce",     "ncclReduce", "ncclBroadcast", "ncclAllGather",
+    "ncclReduceScatter", "ncclSend",   "ncclRecv"};
 
 #define RANKS_MAX      16
 #define CHUNK          ((size_t)64 << 10)
+#define MAIL           ((size_t)4 << 10)
 #define CALLS_MAX      64 /* in a group */
 #define POLL_US        100
 #define POLLS_BLOCKING 3
@@ -64,10 +103,18 @@ struct id {
     char internal[128];
 };
 
+/* ncclConfig_t of 2.14; later versions have more behind it. */
+struct config {
+    size_t size;
+    unsigned magic, version;
+    int blocking;
+};
+
 /* What ranks must agree on. */
 struct op {
     enum kind kind;
-    int type, combine, root;
+    int type, combine;
+    int root; /* or the other rank of a message */
     size_t n;
 };
 
@@ -76,21 +123,28 @@ struct op {
 struct shared {
     int size; /* 0: no rank has joined */
     atomic_int joined, broken;
-    atomic_long demand; /* some rank runs its kernel of this number */
     struct {
-        atomic_long said; /* how far it is: a number that only grows */
-        atomic_int left;  /* by a destroy */
+        atomic_long said;   /* how far it is: a number that only grows */
+        atomic_int left;    /* by a destroy */
+        atomic_int running; /* a kernel, which may wait for others */
         struct op op;
         unsigned char data[CHUNK];
     } ranks[RANKS_MAX];
+    struct {
+        atomic_int full;
+        struct op op;
+        unsigned char data[MAIL];
+    } mail[RANKS_MAX][RANKS_MAX]; /* from, to */
 };
 
 struct comm {
     struct comm *next;
     bool is_live, ending;
-    bool notices, look_fails;
-    atomic_bool aborted;
+    bool notices, look_fails, corrupts, away;
+    bool blocks;
+    atomic_bool aborted, connected;
     int rank, size, card, fd;
+    char path[128];
     struct shared *shared;
     void *stream;                      /* of the latest collective */
     atomic_long queued, started, done; /* kernels */
@@ -116,7 +170,7 @@ struct kernel {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct comm *comms; /* also those that are gone: so that their use shows */
-static atomic_int n_calls, n_collectives;
+static atomic_int n_calls, n_collectives, n_of_kind[KINDS];
 static __thread int depth;
 static __thread bool group_failed;
 static __thread struct kernel *group;
@@ -178,6 +232,27 @@ static void log_line(const char *word, int n)
         fclose(f);
 }
 
+static void calls_log(int kind, int n)
+{
+    const char *path = getenv("STANDIN_NCCL_LOG");
+    FILE *f = path ? fopen(path, "a") : NULL;
+
+    if (!f)
+        return;
+    fprintf(f, "calls %d %d %s\n", (int)getpid(), n, kind_names[kind]);
+    fclose(f);
+}
+
+/* For tests in the same process. */
+API int standin_nccl_calls(void)
+{
+    int n = 0;
+
+    for (int k = 0; k < KINDS; k++)
+        n += atomic_load(&n_of_kind[k]);
+    return n;
+}
+
 static void *symbol(void *object, const char *name)
 {
     void *found = object ? dlsym(object, name) : NULL;
@@ -199,6 +274,9 @@ static __attribute__((destructor)) void closed(void)
     for (struct comm *c = comms; c; c = c->next)
         n += c->is_live;
     log_line("left", n);
+    for (int k = 0; k < KINDS; k++)
+        if (atomic_load(&n_of_kind[k]) > 0)
+            calls_log(k, atomic_load(&n_of_kind[k]));
 }
 
 static void cuda_find(void)
@@ -250,6 +328,7 @@ static size_t width(int type)
 {
     switch (type) {
     case INT8:
+    case UINT8:
         return 1;
     case FLOAT16:
     case BFLOAT16:
@@ -308,8 +387,20 @@ static double rounded(double x, int type, unsigned char *to)
     return element(to, type, 0);
 }
 
+static void bytes_combine(const struct comm *c, const struct op *op, unsigned char *to,
+                          size_t skip, size_t n)
+{
+    if (op->combine != SUM)
+        misuse("an operation that the stand-in has not for bytes");
+    for (size_t i = 0; i < n; i++) {
+        to[i] = 0;
+        for (int r = 0; r < c->size; r++)
+            to[i] = (unsigned char)(to[i] + c->shared->ranks[r].data[skip + i]);
+    }
+}
+
 static void integers_combine(const struct comm *c, const struct op *op,
-                             unsigned char *to, size_t n)
+                             unsigned char *to, size_t skip, size_t n)
 {
     if (op->combine == AVG)
         misuse("a mean of integers");
@@ -317,7 +408,7 @@ static void integers_combine(const struct comm *c, const struct op *op,
         int64_t all = 0, x;
 
         for (int r = 0; r < c->size; r++) {
-            memcpy(&x, c->shared->ranks[r].data + i * 8, 8);
+            memcpy(&x, c->shared->ranks[r].data + skip + i * 8, 8);
             if (r == 0)
                 all = x;
             else if (op->combine == SUM)
@@ -325,24 +416,26 @@ static void integers_combine(const struct comm *c, const struct op *op,
             else if ((op->combine == MAX) == (x > all))
                 all = x;
         }
+        all += c->corrupts;
         memcpy(to + i * 8, &all, 8);
     }
 }
 
+/* n elements, from byte `skip` of the ranks' chunks on. */
 static void elements_combine(const struct comm *c, const struct op *op,
-                             unsigned char *to, size_t n)
+                             unsigned char *to, size_t skip, size_t n)
 {
     const size_t w = width(op->type);
 
-    if (op->type == INT64) {
-        integers_combine(c, op, to, n);
+    if (op->type == INT64 || w == 1) {
+        (w == 1 ? bytes_combine : integers_combine)(c, op, to, skip, n);
         return;
     }
     for (size_t i = 0; i < n; i++) {
         double all = 0;
 
         for (int r = 0; r < c->size; r++) {
-            double x = element(c->shared->ranks[r].data, op->type, i);
+            double x = element(c->shared->ranks[r].data + skip, op->type, i);
 
             if (op->combine == AVG)
                 x = rounded(x / c->size, op->type, to + i * w);
@@ -374,25 +467,51 @@ static unsigned char *memory_of(const struct call *call, uint64_t p, size_t n)
 }
 
 /* What this rank sends and gets, in all. */
-static size_t bytes_from(const struct call *call)
+static size_t bytes_each(const struct call *call)
 {
     return call->op.n * width(call->op.type);
 }
 
+static size_t bytes_from(const struct call *call)
+{
+    return bytes_each(call) *
+           (call->op.kind == REDUCE_SCATTER ? (size_t)call->comm->size : 1);
+}
+
 static size_t bytes_to(const struct call *call)
 {
-    return bytes_from(call) *
+    return bytes_each(call) *
            (call->op.kind == ALLGATHER ? (size_t)call->comm->size : 1);
+}
+
+static bool is_message(const struct call *call)
+{
+    return call->op.kind == SEND || call->op.kind == RECV;
 }
 
 static bool sends(const struct call *call)
 {
-    return call->op.kind != BROADCAST || call->op.root == call->comm->rank;
+    return call->op.kind == BROADCAST ? call->op.root == call->comm->rank
+                                      : call->op.kind != RECV;
 }
 
 static bool gets(const struct call *call)
 {
-    return call->op.kind != REDUCE || call->op.root == call->comm->rank;
+    return call->op.kind == REDUCE ? call->op.root == call->comm->rank
+                                   : call->op.kind != SEND;
+}
+
+/* What of a chunk is this rank's. */
+static void chunk_scatter(const struct call *call, unsigned char *to, size_t at,
+                          size_t n)
+{
+    size_t begin = (size_t)call->comm->rank * bytes_each(call),
+           end = begin + bytes_each(call), from = at > begin ? at : begin,
+           until = at + n < end ? at + n : end;
+
+    if (from < until)
+        elements_combine(call->comm, &call->op, to + (from - begin), from - at,
+                         (until - from) / width(call->op.type));
 }
 
 /* n bytes, from `at` on, are in the ranks' chunks. */
@@ -406,8 +525,10 @@ static void chunk_get(const struct call *call, unsigned char *to, size_t at, siz
     else if (op->kind == ALLGATHER)
         for (int r = 0; r < call->comm->size; r++)
             memcpy(to + (size_t)r * bytes_from(call) + at, s->ranks[r].data, n);
+    else if (op->kind == REDUCE_SCATTER)
+        chunk_scatter(call, to, at, n);
     else
-        elements_combine(call->comm, op, to + at, n / width(op->type));
+        elements_combine(call->comm, op, to + at, 0, n / width(op->type));
 }
 
 static bool call_run(const struct call *call)
@@ -435,23 +556,96 @@ static bool call_run(const struct call *call)
     return true;
 }
 
+/* Let a message get on: *done bytes are. */
+static void message_run(const struct call *call, size_t *done)
+{
+    struct comm *c = call->comm;
+    const bool out = call->op.kind == SEND;
+    const int from = out ? c->rank : call->op.root, to = out ? call->op.root : c->rank;
+    const size_t rest = bytes_each(call) - *done, n = rest < MAIL ? rest : MAIL;
+    unsigned char *memory =
+        memory_of(call, out ? call->from : call->to, bytes_each(call)) + *done;
+
+    if (n == 0 || atomic_load(&c->shared->mail[from][to].full) == out)
+        return;
+    if (out) {
+        c->shared->mail[from][to].op = call->op;
+        memcpy(c->shared->mail[from][to].data, memory, n);
+    } else {
+        if (c->shared->mail[from][to].op.n != call->op.n ||
+            c->shared->mail[from][to].op.type != call->op.type)
+            misuse("what is sent is not what is received");
+        memcpy(memory, c->shared->mail[from][to].data, n);
+    }
+    atomic_store(&c->shared->mail[from][to].full, out);
+    *done += n;
+}
+
+/* All messages of a group get on at the same time. */
+static void messages_run(const struct kernel *k)
+{
+    struct comm *c = k->comm;
+    size_t done[CALLS_MAX] = {0};
+    bool left = true;
+
+    while (left && !atomic_load(&c->aborted)) {
+        left = false;
+        for (int i = 0; i < k->n && !atomic_load(&c->shared->broken); i++)
+            message_run(&k->calls[i], &done[i]);
+        for (int i = 0; i < k->n; i++)
+            left = left || done[i] < bytes_each(&k->calls[i]);
+        if (left)
+            nap();
+    }
+}
+
 static void kernel_run(void *arg)
 {
     struct kernel *k = arg;
     struct comm *c = k->comm;
-    long demand = atomic_load(&c->shared->demand);
 
     atomic_store(&c->started, k->number);
-    while (demand < k->number &&
-           !atomic_compare_exchange_weak(&c->shared->demand, &demand, k->number))
-        continue;
+    atomic_store(&c->shared->ranks[c->rank].running, 1);
     if (k->breaks)
         atomic_store(&c->shared->broken, SYSTEM_ERROR);
-    for (int i = 0; i < k->n && !atomic_load(&c->aborted); i++)
-        if (!call_run(&k->calls[i]))
-            break;
+    if (is_message(&k->calls[0]))
+        messages_run(k);
+    else
+        for (int i = 0; i < k->n && !atomic_load(&c->aborted); i++)
+            if (!call_run(&k->calls[i]))
+                break;
+    atomic_store(&c->shared->ranks[c->rank].running, 0);
     atomic_store(&c->done, k->number);
     free(k);
+}
+
+/* Does another rank run a kernel, and this one has some but runs none? */
+static bool is_awaited(const struct comm *c)
+{
+    if (atomic_load(&c->shared->ranks[c->rank].running) ||
+        atomic_load(&c->started) >= atomic_load(&c->queued))
+        return false;
+    for (int r = 0; r < c->size; r++)
+        if (atomic_load(&c->shared->ranks[r].running))
+            return true;
+    return false;
+}
+
+/* Connect to the other ranks. False: the communicator was aborted before all were there. */
+static bool comm_join(struct comm *c)
+{
+    while (c->away)
+        if (nap(), atomic_load(&c->aborted))
+            return false;
+    atomic_fetch_add(&c->shared->joined, 1);
+    while (atomic_load(&c->shared->joined) < c->size)
+        if (nap(), atomic_load(&c->aborted))
+            return false;
+    if (c->shared->size != c->size)
+        misuse("ranks take the communicator for one of another size");
+    if (c->rank == 0)
+        unlink(c->path);
+    return true;
 }
 
 /* A thread of each communicator: it runs this rank's kernels when another rank waits for them,
@@ -460,10 +654,11 @@ static void *helper_run(void *arg)
 {
     struct comm *c = arg;
 
+    if (!comm_join(c))
+        return NULL;
+    atomic_store(&c->connected, true);
     while (!__atomic_load_n(&c->ending, __ATOMIC_SEQ_CST)) {
-        long demand = atomic_load(&c->shared->demand);
-
-        if (atomic_load(&c->started) < demand && atomic_load(&c->queued) >= demand)
+        if (is_awaited(c))
             cuda.start(__atomic_load_n(&c->stream, __ATOMIC_SEQ_CST));
         for (int r = 0; c->notices && r < c->size; r++)
             if (is_gone(c, r))
@@ -512,11 +707,13 @@ API int ncclGetUniqueId(struct id *id)
     return SUCCESS;
 }
 
-static void comm_join(struct comm *c, const char *path)
+/* Map what the ranks share; of the file, this rank locks its byte. */
+static void comm_open(struct comm *c, const char *path)
 {
     struct flock f = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = c->rank, .l_len = 1};
 
+    snprintf(c->path, sizeof c->path, "%s", path);
     c->fd = open(path, O_RDWR | O_CLOEXEC);
     if (c->fd < 0)
         misuse("a unique id that no process has made, or that was used before");
@@ -527,40 +724,42 @@ static void comm_join(struct comm *c, const char *path)
     if (c->shared == MAP_FAILED)
         misuse("no memory for a communicator");
     c->shared->size = c->size;
-    atomic_fetch_add(&c->shared->joined, 1);
-    while (atomic_load(&c->shared->joined) < c->size)
-        nap();
-    if (c->shared->size != c->size)
-        misuse("ranks take the communicator for one of another size");
-    if (c->rank == 0)
-        unlink(path);
 }
 
 static int started(struct comm *c)
 {
-    if (number("NCCL_COMM_BLOCKING", 1))
+    if (c->blocks)
         return SUCCESS;
     atomic_store(&c->pending, POLLS_BLOCKING);
     return IN_PROGRESS;
 }
 
-API int ncclCommInitRank(void **comm, int size, struct id id, int rank)
+/* What happens to this rank, whose number is known now. */
+static void rank_faults(struct comm *c)
 {
-    struct comm *c;
-
-    cuda_find();
-    if (fails(__func__))
-        return SYSTEM_ERROR;
-    c = calloc(1, sizeof *c);
-    if (!c || rank < 0 || rank >= size || size > RANKS_MAX || cuda.card() < 0)
-        misuse("a communicator without a context, or of a wrong size");
-    *c =
-        (struct comm){.is_live = true, .rank = rank, .size = size, .card = cuda.card()};
-    if (number("STANDIN_NCCL_DIE", -1) == rank)
+    if (number("STANDIN_NCCL_DIE", -1) == c->rank)
         kill(getpid(), SIGKILL);
+    if (number("STANDIN_NCCL_STUCK", -1) == c->rank)
+        kill(getpid(), SIGSTOP);
+    c->away = number("STANDIN_NCCL_AWAY", -1) == c->rank;
+    c->corrupts = number("STANDIN_NCCL_CORRUPT", 0);
     c->notices = number("STANDIN_NCCL_NOTICE", 0);
     c->look_fails = fails("ncclCommGetAsyncError");
-    comm_join(c, id.internal);
+}
+
+static int comm_make(void **comm, int size, const struct id *id, int rank, bool blocks)
+{
+    struct comm *c = calloc(1, sizeof *c);
+
+    if (!c || rank < 0 || rank >= size || size > RANKS_MAX || cuda.card() < 0)
+        misuse("a communicator without a context, or of a wrong size");
+    *c = (struct comm){.is_live = true,
+                       .rank = rank,
+                       .size = size,
+                       .card = cuda.card(),
+                       .blocks = number("NCCL_COMM_BLOCKING", blocks)};
+    rank_faults(c);
+    comm_open(c, id->internal);
     if (pthread_create(&c->helper, NULL, helper_run, c) != 0)
         misuse("no thread");
     pthread_mutex_lock(&lock);
@@ -568,7 +767,26 @@ API int ncclCommInitRank(void **comm, int size, struct id id, int rank)
     comms = c;
     pthread_mutex_unlock(&lock);
     *comm = c;
+    while (c->blocks && !atomic_load(&c->connected))
+        nap();
     return started(c);
+}
+
+API int ncclCommInitRank(void **comm, int size, struct id id, int rank)
+{
+    cuda_find();
+    return fails(__func__) ? SYSTEM_ERROR : comm_make(comm, size, &id, rank, true);
+}
+
+API int ncclCommInitRankConfig(void **comm, int size, struct id id, int rank,
+                               struct config *config)
+{
+    cuda_find();
+    if (config->magic != 0xcafebeef || config->size < sizeof *config ||
+        config->version < 21400 || (config->blocking != 0 && config->blocking != 1))
+        return INVALID_ARGUMENT;
+    return fails(__func__) ? SYSTEM_ERROR
+                           : comm_make(comm, size, &id, rank, config->blocking);
 }
 
 static struct comm *live(void *comm)
@@ -624,8 +842,10 @@ API int ncclCommGetAsyncError(void *comm, int *error)
     if (c->look_fails)
         return SYSTEM_ERROR;
     *error = atomic_load(&c->shared->broken);
-    if (*error == SUCCESS && atomic_load(&c->pending) > 0 &&
-        atomic_fetch_sub(&c->pending, 1) > 1)
+    if (*error == SUCCESS && !atomic_load(&c->connected))
+        *error = IN_PROGRESS;
+    else if (*error == SUCCESS && atomic_load(&c->pending) > 0 &&
+             atomic_fetch_sub(&c->pending, 1) > 1)
         *error = IN_PROGRESS;
     return SUCCESS;
 }
@@ -671,8 +891,30 @@ API int ncclGroupEnd(void)
     return k ? launch(k, group_stream) : SUCCESS;
 }
 
+/* Where the two are in place, what is sent is at this byte of what is received; negative:
+ * what is received is in what is sent. */
+static ptrdiff_t place_of(const struct call *call)
+{
+    ptrdiff_t mine = (ptrdiff_t)bytes_each(call) * call->comm->rank;
+
+    return call->op.kind == ALLGATHER        ? mine
+           : call->op.kind == REDUCE_SCATTER ? -mine
+                                             : 0;
+}
+
+static bool overlaps(const struct call *call)
+{
+    return call->from < call->to + bytes_to(call) &&
+           call->to < call->from + bytes_from(call);
+}
+
 static void call_check(const struct call *call)
 {
+    if (sends(call) && gets(call) && overlaps(call) &&
+        (ptrdiff_t)(call->from - call->to) != place_of(call))
+        misuse("buffers that overlap, and are not in place");
+    if (is_message(call) && call->op.root == call->comm->rank)
+        misuse("a message to the same rank");
     if (cuda.card() != call->comm->card)
         misuse("a collective with another context");
     if (atomic_load(&call->comm->pending) > 0)
@@ -696,8 +938,11 @@ static int collective(const char *name, void *comm, void *stream, struct op op,
         group_failed = !single;
         return SYSTEM_ERROR;
     }
+    atomic_fetch_add(&n_of_kind[op.kind], 1);
     if (!group)
         group = calloc(1, sizeof *group);
+    if (group && group->n > 0 && is_message(&group->calls[0]) != is_message(&call))
+        misuse("a group of collectives and messages, which raytrain does not make");
     if (!group || group->n == CALLS_MAX || (group->comm && group->comm != call.comm) ||
         (group->n > 0 && group_stream != stream))
         misuse("a group of too many calls, or of different communicators or streams");
@@ -736,4 +981,24 @@ API int ncclAllGather(const void *from, void *to, size_t n, int type, void *comm
 {
     return collective(__func__, comm, stream, (struct op){ALLGATHER, type, 0, 0, n},
                       from, to);
+}
+
+API int ncclReduceScatter(const void *from, void *to, size_t n, int type, int op,
+                          void *comm, void *stream)
+{
+    return collective(__func__, comm, stream,
+                      (struct op){REDUCE_SCATTER, type, op, 0, n}, from, to);
+}
+
+API int ncclSend(const void *from, size_t n, int type, int peer, void *comm,
+                 void *stream)
+{
+    return collective(__func__, comm, stream, (struct op){SEND, type, 0, peer, n}, from,
+                      NULL);
+}
+
+API int ncclRecv(void *to, size_t n, int type, int peer, void *comm, void *stream)
+{
+    return collective(__func__, comm, stream, (struct op){RECV, type, 0, peer, n}, NULL,
+                      to);
 }

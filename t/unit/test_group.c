@@ -357,14 +357,19 @@ static void so_it_is_with_calls_that_do_not_block(void **state)
 
 #define N 50000
 
-static void parts_case(struct device_group *g, struct comm *comm)
+/* A number of calls of a rank, for parts that ReduceScatter and AllGather fit. */
+#define WINDOW_CALLS 4
+
+static void parts_case(struct device_group *g, struct comm *comm, const size_t cuts[])
 {
-    const size_t cuts[] = {0, 17, 17, N}; /* rank 1 has none */
-    const size_t bytes[] = {0, 17 * sizeof(float), 17 * sizeof(float),
-                            N * sizeof(float)};
+    size_t bytes[PROCESS_COMM_MAX + 1];
     float *data = numbers_new(comm->rank, N, RAYTRAIN_FLOAT32);
     float *card = card_alloc(N * sizeof(float));
     struct error err = {0};
+
+    CHECK(cuts[comm->size] == N);
+    for (int r = 0; r <= comm->size; r++)
+        bytes[r] = cuts[r] * sizeof(float);
 
     put(card, data, N * sizeof(float));
     CHECK_OK(device_group_begin(g, &err), err);
@@ -415,6 +420,7 @@ static void copies_case(struct device_group *g, struct comm *comm)
 
 static int parts_and_copies(struct comm *comm, struct comm *node, void *arg)
 {
+    static const size_t none[] = {0, 17, 17, N}; /* rank 1 has none */
     struct device_group *g, *other;
     struct error err = {0};
 
@@ -423,11 +429,11 @@ static int parts_and_copies(struct comm *comm, struct comm *node, void *arg)
     standins_load(comm->rank, NCCL);
     g = group_new(comm);
     other = group_new(comm);
-    parts_case(g, comm);
+    parts_case(g, comm, none);
     copies_case(other, comm);
     CHECK_OK(device_group_wait(g, &err), err);
     device_group_destroy(g);
-    parts_case(other, comm);
+    parts_case(other, comm, none);
     device_group_destroy(other);
     nothing_left();
     return 0;
@@ -437,6 +443,57 @@ static void each_rank_gets_its_part_and_then_those_of_all(void **state)
 {
     (void)state;
     ranks_run(RANKS, parts_and_copies, NULL);
+}
+
+/* The calls of NCCL that this rank makes for parts of these sizes, by both collectives. */
+static int parts_calls(struct device_group *g, struct comm *comm, const size_t cuts[])
+{
+    int (*calls)(void) = NULL;
+    int before;
+
+    find(library(NCCL), "standin_nccl_calls", &calls);
+    before = calls();
+    parts_case(g, comm, cuts);
+    return calls() - before;
+}
+
+/* Equal parts; cuts near to those of equal parts, on both sides of them; far from them; and so
+ * that all but two ranks have none. */
+static int calls_counted(struct comm *comm, struct comm *node, void *arg)
+{
+    static const int shift[] = {0, 300, -1, 255, -17, 8, -900, 4};
+    const size_t size = (size_t)comm->size;
+    size_t even[PROCESS_COMM_MAX + 1], near[PROCESS_COMM_MAX + 1],
+        far[PROCESS_COMM_MAX + 1], few[PROCESS_COMM_MAX + 1];
+    struct device_group *g;
+
+    (void)node;
+    (void)arg;
+    for (size_t r = 0; r <= size; r++) {
+        even[r] = N / size * r;
+        near[r] = r < size ? (size_t)((long)even[r] + shift[r]) : N;
+        far[r] = r < size ? N / (2 * size) * r : N;
+        few[r] = r == 0 ? 0 : r < size ? 11 : N;
+    }
+    standins_load(comm->rank, NCCL);
+    g = group_new(comm);
+    CHECK(N % size == 0 && parts_calls(g, comm, even) == 2);
+    CHECK(parts_calls(g, comm, near) <= 2 * WINDOW_CALLS);
+    CHECK(parts_calls(g, comm, far) <= 2 * WINDOW_CALLS);
+    CHECK(parts_calls(g, comm, few) <= 2 * WINDOW_CALLS);
+    device_group_destroy(g);
+    nothing_left();
+    return 0;
+}
+
+static void the_number_of_calls_does_not_depend_on_that_of_the_ranks(void **state)
+{
+    (void)state;
+    setenv("STANDIN_CUDA_CARDS", "8", 1);
+    ranks_run(2, calls_counted, NULL);
+    ranks_run(4, calls_counted, NULL);
+    ranks_run(8, calls_counted, NULL);
+    unsetenv("STANDIN_CUDA_CARDS");
 }
 
 /* The host is not waited for: a wait sees that the ranks come late. */
@@ -668,14 +725,16 @@ static void an_abort_ends_waits_on_this_rank(void **state)
 
 /* All functions of NCCL that raytrain calls, but those that cannot fail. */
 static const char *const functions[] = {
-    "ncclCommInitRank:1", "ncclGetUniqueId:1", "ncclAllReduce:1",
-    "ncclReduce:1",       "ncclBroadcast:1",   "ncclAllGather:1",
-    "ncclGroupStart:1",   "ncclGroupEnd:1",    "ncclCommGetAsyncError:1"};
+    "ncclCommInitRank:1",     "ncclGetUniqueId:1", "ncclAllReduce:1",
+    "ncclReduce:1",           "ncclBroadcast:1",   "ncclAllGather:1",
+    "ncclReduceScatter:1",    "ncclGroupStart:1",  "ncclGroupEnd:1",
+    "ncclCommGetAsyncError:1"};
 
 static int all_calls(struct device_group *g, void *card, struct error *err)
 {
+    const void *other = (char *)card + 32;
     const struct device_span span = {card, 4};
-    const size_t cuts[] = {0, 1, 2, 4}, bytes[] = {0, 4, 8, 16};
+    const size_t cuts[] = {0, 2, 2, 4}, bytes[] = {0, 8, 8, 16};
 
     return device_group_begin(g, err) < 0 ||
                    device_group_allreduce(g, &span, 1, RAYTRAIN_FLOAT32, RAYTRAIN_SUM,
@@ -684,7 +743,7 @@ static int all_calls(struct device_group *g, void *card, struct error *err)
                                              RAYTRAIN_SUM, err) < 0 ||
                    device_group_allgather_parts(g, card, bytes, err) < 0 ||
                    device_group_broadcast(g, card, 16, 0, err) < 0 ||
-                   device_group_allgather(g, card, 4, card, err) < 0 ||
+                   device_group_allgather(g, other, 4, card, err) < 0 ||
                    device_group_end(g, err) < 0 || device_group_wait(g, err) < 0
                ? -1
                : 0;
@@ -738,6 +797,7 @@ int main(void)
         SCRATCH(all_ranks_get_the_numbers_of_all_in_the_callers_order),
         SCRATCH(so_it_is_with_calls_that_do_not_block),
         SCRATCH(each_rank_gets_its_part_and_then_those_of_all),
+        SCRATCH(the_number_of_calls_does_not_depend_on_that_of_the_ranks),
         SCRATCH(the_host_does_not_wait_for_other_ranks),
         SCRATCH(ranks_that_share_a_card_or_have_none_get_no_group),
         SCRATCH(without_the_library_on_a_rank_there_is_no_group),

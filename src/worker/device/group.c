@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "device/group_impl.h"
+#include "device/parts_plan.h"
 
 /* ---- Calls of the library ---- */
 
@@ -135,42 +136,200 @@ int device_group_allreduce(struct device_group *g, const struct device_span span
     return calls_end(&c, "ncclAllReduce", err);
 }
 
+/* ---- Parts of ranks ---- */
+
+/* Windows begin at multiples of as many bytes, as the library likes it. */
+#define WINDOW_ALIGNMENT 16
+
+struct parts {
+    char *data;
+    const size_t *cuts; /* in elements */
+    size_t width;       /* of an element */
+    int type;           /* of the library */
+    struct parts_plan plan;
+};
+
+static struct parts parts_of(const struct device_group *g, void *data,
+                             const size_t cuts[], size_t width, int type)
+{
+    return (struct parts){
+        data, cuts, width, type,
+        parts_plan(cuts, g->comm->size,
+                   width < WINDOW_ALIGNMENT ? WINDOW_ALIGNMENT / width : 1)};
+}
+
+static size_t part_elements(const struct parts *p, int rank)
+{
+    return p->cuts[rank + 1] - p->cuts[rank];
+}
+
+static char *part_data(const struct parts *p, int rank)
+{
+    return p->data + p->cuts[rank] * p->width;
+}
+
+/* Elements that are in the window of one rank and in the part of its neighbour: from the
+ * window to the part, or from the part to the window. */
+static int gaps_send(struct device_group *g, const struct parts *p, bool to_part,
+                     struct error *err)
+{
+    const int rank = g->comm->rank;
+    struct parts_gap gap;
+    struct calls c;
+
+    if (calls_begin(&c, g, err) < 0)
+        return -1;
+    for (int k = rank > 0 ? rank : 1; k <= rank + 1 && k < g->comm->size; k++) {
+        int from, to;
+        char *at;
+
+        if (!parts_gap(&p->plan, p->cuts, k, &gap))
+            continue;
+        from = to_part ? gap.holder : gap.owner;
+        to = to_part ? gap.owner : gap.holder;
+        at = p->data + gap.first * p->width;
+        calls_add(&c, from == rank ? g->nccl->ncclSend(at, gap.n, p->type, to,
+                                                       g->handle, g->stream)
+                                   : g->nccl->ncclRecv(at, gap.n, p->type, from,
+                                                       g->handle, g->stream));
+    }
+    return calls_end(&c, "ncclSend", err);
+}
+
+/* After the windows of all ranks. */
+static size_t rest_elements(const struct parts *p, int size)
+{
+    return p->cuts[size] - p->plan.window * (size_t)size;
+}
+
+static char *window_data(const struct parts *p, int rank)
+{
+    return p->data + p->plan.window * (size_t)rank * p->width;
+}
+
+static void windows_reduce(struct calls *c, const struct parts *p, int combine)
+{
+    struct device_group *g = c->g;
+    const int size = g->comm->size;
+    char *rest = window_data(p, size);
+
+    calls_add(c, g->nccl->ncclReduceScatter(p->data, window_data(p, g->comm->rank),
+                                            p->plan.window, p->type, combine, g->handle,
+                                            g->stream));
+    if (rest_elements(p, size) > 0)
+        calls_add(c, g->nccl->ncclReduce(rest, rest, rest_elements(p, size), p->type,
+                                         combine, size - 1, g->handle, g->stream));
+}
+
+static void each_reduce(struct calls *c, const struct parts *p, int combine)
+{
+    struct device_group *g = c->g;
+
+    for (int r = 0; r < g->comm->size; r++)
+        if (part_elements(p, r) > 0)
+            calls_add(c, g->nccl->ncclReduce(part_data(p, r), part_data(p, r),
+                                             part_elements(p, r), p->type, combine, r,
+                                             g->handle, g->stream));
+}
+
 int device_group_reduce_parts(struct device_group *g, void *data, const size_t cuts[],
                               raytrain_dtype dtype, raytrain_op op, struct error *err)
 {
-    const size_t width = raytrain_dtype_size(dtype);
+    struct parts p;
     struct calls c;
     int type, combine;
 
-    if (nccl_reduction(dtype, op, &type, &combine, err) < 0 ||
-        calls_begin(&c, g, err) < 0)
+    if (nccl_reduction(dtype, op, &type, &combine, err) < 0)
         return -1;
-    for (int r = 0; r < g->comm->size; r++) {
-        char *part = (char *)data + cuts[r] * width;
-
-        if (cuts[r + 1] > cuts[r])
-            calls_add(&c, g->nccl->ncclReduce(part, part, cuts[r + 1] - cuts[r], type,
-                                              combine, r, g->handle, g->stream));
+    p = parts_of(g, data, cuts, raytrain_dtype_size(dtype), type);
+    if (calls_begin(&c, g, err) < 0)
+        return -1;
+    switch (p.plan.way) {
+    case PARTS_WINDOWS:
+        windows_reduce(&c, &p, combine);
+        return calls_end(&c, "ncclReduceScatter", err) < 0
+                   ? -1
+                   : gaps_send(g, &p, true, err);
+    case PARTS_EACH:
+        each_reduce(&c, &p, combine);
+        break;
+    case PARTS_WHOLE:
+        calls_add(&c, g->nccl->ncclAllReduce(data, data, cuts[g->comm->size], type,
+                                             combine, g->handle, g->stream));
+        break;
     }
     return calls_end(&c, "ncclReduce", err);
+}
+
+static void windows_gather(struct calls *c, const struct parts *p)
+{
+    struct device_group *g = c->g;
+    const int size = g->comm->size;
+    char *rest = window_data(p, size);
+
+    calls_add(c, g->nccl->ncclAllGather(window_data(p, g->comm->rank), p->data,
+                                        p->plan.window, p->type, g->handle, g->stream));
+    if (rest_elements(p, size) > 0)
+        calls_add(c, g->nccl->ncclBroadcast(rest, rest, rest_elements(p, size), p->type,
+                                            size - 1, g->handle, g->stream));
+}
+
+static void each_gather(struct calls *c, const struct parts *p)
+{
+    struct device_group *g = c->g;
+
+    for (int r = 0; r < g->comm->size; r++)
+        if (part_elements(p, r) > 0)
+            calls_add(c, g->nccl->ncclBroadcast(part_data(p, r), part_data(p, r),
+                                                part_elements(p, r), p->type, r,
+                                                g->handle, g->stream));
+}
+
+/* The bytes of other ranks become zeros: then a sum of all ranks' bytes has those of each. */
+static int others_clear(struct device_group *g, const struct parts *p,
+                        struct error *err)
+{
+    const struct device_vendor *v = g->card->vendor;
+    const int rank = g->comm->rank;
+    size_t begin = p->cuts[rank], end = p->cuts[rank + 1], all = p->cuts[g->comm->size];
+    int rc = 0;
+
+    if (group_enter(g, err) < 0)
+        return -1;
+    if (begin > 0)
+        rc = v->clear(p->data, begin, g->stream, err);
+    if (rc == 0 && end < all)
+        rc = v->clear(p->data + end, all - end, g->stream, err);
+    group_leave(g);
+    return rc;
 }
 
 int device_group_allgather_parts(struct device_group *g, void *data,
                                  const size_t cuts[], struct error *err)
 {
+    struct parts p = parts_of(g, data, cuts, 1, NCCL_UINT8);
     struct calls c;
 
-    if (calls_begin(&c, g, err) < 0)
+    if ((p.plan.way == PARTS_WINDOWS && gaps_send(g, &p, false, err) < 0) ||
+        (p.plan.way == PARTS_WHOLE && others_clear(g, &p, err) < 0) ||
+        calls_begin(&c, g, err) < 0)
         return -1;
-    for (int r = 0; r < g->comm->size; r++) {
-        char *part = (char *)data + cuts[r];
-
-        if (cuts[r + 1] > cuts[r])
-            calls_add(&c, g->nccl->ncclBroadcast(part, part, cuts[r + 1] - cuts[r],
-                                                 NCCL_INT8, r, g->handle, g->stream));
+    switch (p.plan.way) {
+    case PARTS_WINDOWS:
+        windows_gather(&c, &p);
+        break;
+    case PARTS_EACH:
+        each_gather(&c, &p);
+        break;
+    case PARTS_WHOLE:
+        calls_add(&c, g->nccl->ncclAllReduce(data, data, cuts[g->comm->size], p.type,
+                                             NCCL_SUM, g->handle, g->stream));
+        break;
     }
-    return calls_end(&c, "ncclBroadcast", err);
+    return calls_end(&c, "ncclAllGather", err);
 }
+
+/* ---- Copies ---- */
 
 int device_group_broadcast(struct device_group *g, void *data, size_t bytes, int root,
                            struct error *err)

@@ -85,7 +85,8 @@ int device_group_allreduce(struct device_group *g, const struct device_span span
                            struct error *err);
 /* As comm_ops.ireduce_parts: rank r gets the elements from cuts[r] up to cuts[r + 1] combined,
  * in place; the other elements keep their value, or are undefined. cuts has size + 1 numbers,
- * which may be freed when this returns. */
+ * from 0 on, which may be freed when this returns. The number of calls of the library does not
+ * depend on the number of ranks (parts_plan.h). */
 int device_group_reduce_parts(struct device_group *g, void *data, const size_t cuts[],
                               raytrain_dtype dtype, raytrain_op op, struct error *err);
 /* Copy every rank's part to all ranks, in place: the bytes from cuts[r] up to cuts[r + 1]. */

@@ -19,6 +19,7 @@ enum {
     NCCL_IN_PROGRESS = 7, /* 2.14: only if the user's environment asks for it */
 
     NCCL_INT8 = 0, /* a byte */
+    NCCL_UINT8 = 1,
     NCCL_INT64 = 4,
     NCCL_FLOAT16 = 6,
     NCCL_FLOAT32 = 7,
@@ -58,9 +59,16 @@ struct nccl_id {
        void *stream))                                                                  \
     F(int, ncclAllGather,                                                              \
       (const void *from, void *to, size_t n_each, int type, void *comm, void *stream)) \
+    F(int, ncclReduceScatter,                                                          \
+      (const void *from, void *to, size_t n_each, int type, int op, void *comm,        \
+       void *stream))                                                                  \
     /* 2.4 */                                                                          \
     F(int, ncclCommGetAsyncError, (void *comm, int *error))                            \
-    F(int, ncclCommAbort, (void *comm))
+    F(int, ncclCommAbort, (void *comm))                                                \
+    /* 2.7 */                                                                          \
+    F(int, ncclSend,                                                                   \
+      (const void *from, size_t n, int type, int to, void *comm, void *stream))        \
+    F(int, ncclRecv, (void *to, size_t n, int type, int from, void *comm, void *stream))
 
 struct nccl {
     const char *file; /* "libnccl.so.2" */

@@ -7,7 +7,8 @@
  * end of a step. So this process waits neither for the card nor for other ranks.
  *
  * Tensors that are not adjacent are combined one by one, in one call of the library, except
- * in a sharded bucket.
+ * in a sharded bucket. The parameters of a sharded bucket are copied between ranks at once if
+ * they lie in memory as its gradients do, else one by one.
  */
 #include <stdlib.h>
 
@@ -18,7 +19,8 @@ struct grouped {
     struct device_stream *stream; /* for memory alone */
     void *card_memory;            /* for tensors without memory of their own */
     struct device_span *spans;    /* of the tensors of one bucket */
-    size_t *cuts;                 /* of one tensor */
+    size_t *cuts;                 /* of one tensor, or of the parameters of a bucket */
+    char **params; /* of each bucket: where its parameters begin; NULL: one by one */
 };
 
 static int grouped_open(raytrain_reducer *r, struct error *err)
@@ -28,8 +30,9 @@ static int grouped_open(raytrain_reducer *r, struct error *err)
     if (g) {
         g->spans = calloc(r->n, sizeof *g->spans);
         g->cuts = calloc((size_t)r->comm->size + 1, sizeof *g->cuts);
+        g->params = calloc(r->n_buckets, sizeof *g->params);
     }
-    if (!g || !g->spans || !g->cuts)
+    if (!g || !g->spans || !g->cuts || !g->params)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     return device_stream_create(r->device, r->device_id, &g->stream, err);
 }
@@ -113,14 +116,92 @@ static int group_settle(raytrain_reducer *r, struct error *err)
 
 /* ---- Parameters ---- */
 
+static const raytrain_tensor *param_of(const raytrain_reducer *r, size_t i)
+{
+    return &r->tensors[r->n + i];
+}
+
+/* Where the parameters of a bucket begin, if they are one piece of memory, of one type, and in
+ * the order of the gradients; else NULL. */
+static int params_find(const raytrain_reducer *r, const struct bucket *b, char **start,
+                       struct error *err)
+{
+    size_t width = raytrain_dtype_size(param_of(r, b->first)->dtype);
+    bool is_one = false;
+    char *base = NULL;
+
+    *start = NULL;
+    for (size_t i = b->first; i < b->first + b->n; i++) {
+        const raytrain_tensor *t = param_of(r, i);
+        char *begin = (char *)t->data - r->offsets[i] * width;
+
+        if (t->dtype != param_of(r, b->first)->dtype)
+            return 0;
+        if (gradient_elements(t) == 0)
+            continue;
+        if (base && begin != base)
+            return 0;
+        base = begin;
+    }
+    if (tensors_are_one(r, base, b->elements * width, &is_one, err) < 0)
+        return -1;
+    *start = is_one ? base : NULL;
+    return 0;
+}
+
+static bool is_sharded(const raytrain_reducer *r, const struct bucket *b)
+{
+    return b->first < r->n_params && b->elements > 0;
+}
+
+/* Which buckets have their parameters in one piece, on all ranks? */
+static int group_place_params(raytrain_reducer *r, struct error *err)
+{
+    int64_t *lanes = calloc(r->n_buckets, sizeof *lanes);
+    char **params = r->grouped->params;
+    int rc = lanes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+
+    for (size_t k = 0; rc == 0 && k < r->n_buckets; k++) {
+        if (is_sharded(r, &r->buckets[k]))
+            rc = params_find(r, &r->buckets[k], &params[k], err);
+        lanes[k] = params[k] != NULL;
+    }
+    rc = comm_agree(r->comm, rc, err);
+    if (rc == 0)
+        rc = r->comm->ops->allreduce(r->comm, lanes, r->n_buckets, COMM_INT64, COMM_MIN,
+                                     err);
+    for (size_t k = 0; rc == 0 && k < r->n_buckets; k++)
+        if (!lanes[k])
+            params[k] = NULL;
+    free(lanes);
+    return rc;
+}
+
+static int bucket_gather(raytrain_reducer *r, const struct bucket *b, char *params,
+                         struct error *err)
+{
+    size_t width = raytrain_dtype_size(param_of(r, b->first)->dtype);
+
+    if (params) {
+        for (int k = 0; k <= r->comm->size; k++)
+            r->grouped->cuts[k] = b->cuts[k] * width;
+        return device_group_allgather_parts(r->group, params, r->grouped->cuts, err);
+    }
+    for (size_t i = b->first; i < b->first + b->n; i++)
+        if (r->parts[i].cuts[r->comm->size] > 0 &&
+            device_group_allgather_parts(r->group, r->parts[i].data, r->parts[i].cuts,
+                                         err) < 0)
+            return -1;
+    return 0;
+}
+
 static int group_gather(raytrain_reducer *r, struct error *err)
 {
     if (device_group_begin(r->group, err) < 0)
         return -1;
-    for (size_t i = 0; i < r->n_params; i++)
-        if (r->parts[i].cuts[r->comm->size] > 0 &&
-            device_group_allgather_parts(r->group, r->parts[i].data, r->parts[i].cuts,
-                                         err) < 0)
+    for (size_t k = 0; k < r->n_buckets; k++)
+        if (is_sharded(r, &r->buckets[k]) &&
+            bucket_gather(r, &r->buckets[k], r->grouped->params[k], err) < 0)
             return -1;
     return group_settle(r, err);
 }
@@ -144,6 +225,7 @@ static bool group_close(raytrain_reducer *r, bool idle)
     device_stream_destroy(g->stream);
     free(g->spans);
     free(g->cuts);
+    free(g->params);
     free(g);
     r->grouped = NULL;
     return idle;
@@ -151,6 +233,7 @@ static bool group_close(raytrain_reducer *r, bool idle)
 
 const struct reducer_way reducer_group = {
     .place_tensors = group_place_tensors,
+    .place_params = group_place_params,
     .ready = group_ready,
     .start = group_start,
     .settle = group_settle,
