@@ -210,7 +210,7 @@ dist_pipbackend_DATA = share/python/pip-backend/raytrain_wheel.py
 pythonmoduledir = $(pkgdatadir)/python/raytrain
 dist_pythonmodule_DATA = \
 	share/python/raytrain/__init__.py \
-	share/python/raytrain/_arguments.py \
+	share/python/raytrain/_arguments.py share/python/raytrain/_assign.py \
 	share/python/raytrain/_batches.py \
 	share/python/raytrain/_build.py \
 	share/python/raytrain/_config.py share/python/raytrain/_constraint.py \
@@ -226,7 +226,8 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_gbdt_model.py \
 	share/python/raytrain/_helper.py \
 	share/python/raytrain/_events.py \
-	share/python/raytrain/_instead.py share/python/raytrain/_launch.py \
+	share/python/raytrain/_ingest.py share/python/raytrain/_instead.py \
+	share/python/raytrain/_launch.py \
 	share/python/raytrain/_lazy.py \
 	share/python/raytrain/_lightgbm_callback.py \
 	share/python/raytrain/_local_mode.py \

@@ -376,6 +376,131 @@ test_expect_success 'local_shuffle_buffer_size mixes rows that are near each oth
 	EOT
 	"$PYTHON" local.py 2>err
 '
+cat >custom.py <<\EOT
+from common import *
+from raytrain import Checkpoint, FailureConfig
+from raytrain import data
+
+def doubled(batch):
+    return {**batch, "twice": batch["id"] * 2}
+
+class Custom(DataConfig):
+    def configure(self, datasets, world_size, worker_handles, worker_node_ids, **kwargs):
+        assert list(datasets) == ["train"] and world_size == 2
+        context = data.DataContext.get_current()
+        context.execution_options = DataConfig.default_ingest_options()
+        rows = datasets["train"].random_shuffle().map_batches(doubled)
+        parts = rows.streaming_split(world_size, equal=False, locality_hints=worker_node_ids)
+        made = [{"train": it, "valid": datasets["train"].limit(5).iterator()} for it in parts]
+        made[1]["odd"] = datasets["train"].filter(lambda row: row["id"] % 2 == 1).iterator()
+        return made
+
+def train():
+    rank = raytrain.get_context().get_world_rank()
+    if rank == 1:
+        odd = raytrain.get_dataset_shard("odd")
+        assert sum(len(b["id"]) for b in odd.iter_batches()) == 2500
+    else:
+        try:
+            raytrain.get_dataset_shard("odd")
+            assert False
+        except KeyError as error:
+            assert "gives it to workers [1]" in str(error), error
+    valid = raytrain.get_dataset_shard("valid").materialize()["id"]
+    assert valid.tolist() == [0, 1, 2, 3, 4]
+    attempt = raytrain.get_context().get_attempt()
+    shard = raytrain.get_dataset_shard("train")
+    for k, b in enumerate(shard.iter_batches(batch_size=499)):
+        assert np.array_equal(b["twice"], b["id"] * 2)
+        with open(f"seen-{rank}", "a") as file:
+            file.write("".join(f"{i}\n" for i in b["id"]))
+        raytrain.report({"k": k}, checkpoint=Checkpoint.from_dict({"k": k}))
+        if k == 2 and attempt == 0:
+            raytrain.report({"k": k})
+            os.kill(os.getpid(), 9)
+
+def seen():
+    rows = [int(i) for r in range(2) for i in open(f"seen-{r}")]
+    for r in range(2):
+        os.unlink(f"seen-{r}")
+    assert sorted(rows) == list(range(5000)) != rows, len(rows)
+
+if __name__ == "__main__":
+    fit(train, {"train": "large.h5"}, dataset_config=Custom(),
+        run={"name": "custom", "failure_config": FailureConfig(max_failures=1),
+             "checkpoint_config": raytrain.CheckpointConfig(mode="sync")})
+    seen()
+    DataParallelTrainer.restore("runs/custom").fit()  # at the end of the epoch
+EOT
+test_expect_success 'configure() of a DataConfig says which rows a worker reads, also after restarts' '
+	"$PYTHON" custom.py 2>err && ! ls -d runs/custom.rows-*
+'
+test_expect_success 'what configure() returns is a rule for any number of workers, or refused' '
+	cat >no_rule.py <<-\EOT &&
+	from common import *
+	from raytrain.errors import InvalidArgument
+	def refused(words, how, kind=InvalidArgument, **arguments):
+	    class Custom(DataConfig):
+	        def configure(self, datasets, world_size, worker_handles, worker_node_ids, **kwargs):
+	            return how(datasets["train"], world_size)
+	    try:
+	        fit(print, {"train": "rows.h5"}, data_config=Custom(), **arguments)
+	    except kind as error:
+	        assert words in str(error), error
+	        return error
+	    raise AssertionError(words)
+	refused("a list of 2 dicts", lambda ds, n: [{}])
+	refused("is ndarray", lambda ds, n: [{"a": np.arange(3)}] * n)
+	refused("streaming_split(2) as \x27a\x27", lambda ds, n: [{"a": i} for i in ds.streaming_split(3)[:n]])
+	refused("the i-th", lambda ds, n: [{"a": i} for i in ds.streaming_split(n)[::-1]])
+	refused("the i-th", lambda ds, n: [{"a": ds.streaming_split(n, equal=i > 0)[i]} for i in range(n)])
+	refused("use a name for each", lambda ds, n: [{"a": ds.limit(k + 1).iterator()} for k in range(n)])
+	error = refused("ZeroDivisionError", lambda ds, n: 1 / 0, raytrain.ControllerError)
+	assert isinstance(error.controller_failure, ZeroDivisionError), error
+	EOT
+	"$PYTHON" no_rule.py 2>err
+'
+test_expect_success 'streaming_split() divides rows in a process that is not a worker, too' '
+	cat >parts.py <<-\EOT &&
+	import pickle, warnings
+	from common import *
+	def ids(parts, **options):
+	    return [[int(i) for b in p.iter_batches(batch_size=2, **options) for i in b["id"]] for p in parts]
+	data = read_hdf5("rows.h5")
+	parts = ids(data.streaming_split(3))
+	assert sorted(sum(parts, [])) == list(range(17)) and sorted(map(len, parts)) == [5, 6, 6], parts
+	with warnings.catch_warnings(record=True) as caught:
+	    warnings.simplefilter("always")
+	    equal = ids(data.streaming_split(3, equal=True))
+	assert [len(part) for part in equal] == [5, 5, 5], equal
+	assert "2 of them are left out" in str(caught[0].message) and len(caught) == 1, caught
+	made = data.filter(lambda row: row["id"] > 2).map_batches(lambda b: {"id": b["id"] + 100})
+	both = ids(made.streaming_split(2))
+	assert sorted(sum(both, [])) == list(range(103, 117)) and len(both[0]) == 7, both
+	half = pickle.loads(pickle.dumps(data.streaming_split(2)[1]))
+	assert half.count() == 17 and len(half.materialize()["id"]) == 8
+	assert ids([data.iterator()]) == [list(range(17))]
+	for wrong in lambda: data.streaming_split(0), \
+	             lambda: data.streaming_split(2, locality_hints=["node"]):
+	    try:
+	        wrong()
+	        assert False
+	    except ValueError as error:
+	        assert "streaming_split: " in str(error), error
+	context = raytrain.data.DataContext.get_current()
+	options = DataConfig.default_ingest_options()
+	options.resource_limits.object_store_memory = 10e9
+	for setting in lambda: setattr(context, "target_max_block_size", 1), \
+	               lambda: setattr(context, "execution_options", options), \
+	               lambda: DataConfig(execution_options=options):
+	    with warnings.catch_warnings(record=True) as caught:
+	        warnings.simplefilter("always")
+	        setting()
+	    assert "has no effect" in str(caught[0].message), caught
+	    assert caught[0].filename == __file__, caught[0].filename
+	EOT
+	"$PYTHON" parts.py 2>err
+'
 test_expect_success 'a dataset that is not there is a KeyError at once, in one worker alone, too' '
 	cat >missing.py <<-\EOT &&
 	from common import *

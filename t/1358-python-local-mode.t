@@ -253,6 +253,12 @@ test_expect_success NUMPY 'get_dataset_shard() is the whole dataset, as the trai
 	                     "valid": "rows.csv"}}
 	trainer(train, more=more).fit()
 	assert sums == [18, 3, 3], sums
+	class Custom(raytrain.DataConfig):
+	    def configure(self, datasets, world_size, worker_handles, worker_node_ids, **kwargs):
+	        part = datasets["train"].streaming_split(world_size)[0]
+	        return [{"train": part, "valid": datasets["valid"].limit(2).iterator()}]
+	trainer(train, more={**more, "dataset_config": Custom()}).fit()
+	assert sums[3:] == [18, 2, 2], sums
 	refused(KeyError, "nor any other", raytrain.get_dataset_shard, "train")
 	EOT
 	"$PYTHON" rows.py

@@ -11,15 +11,17 @@ import math
 import os
 import re
 import urllib.parse
-from typing import TYPE_CHECKING, Any, NoReturn, Sequence, cast
+from typing import TYPE_CHECKING, Any, Sequence, cast
 
-from . import _constraint
+from . import _constraint, _ingest
+from ._ingest import ExecutionOptions
 from .callback import is_callback
-from .errors import NotSupported, WrongType
+from .errors import WrongType
 
 if TYPE_CHECKING:
     from ._protocols import Path
     from .callback import UserCallback
+    from .data import DataIterator, Dataset
 
 __all__ = ["ScalingConfig", "RunConfig", "FailureConfig", "CheckpointConfig", "SyncConfig",
            "DataConfig"]
@@ -227,10 +229,14 @@ class ScalingConfig(_Config):
     def total_resources(self) -> dict[str, Any]:
         """The resources of all workers, {"CPU": ..., "GPU": ..., "memory": bytes}, as far as
         they were asked for; of (MIN, MAX) workers, of MAX."""
+        return {name: n * self._most_workers for name, n in self._each().items()}
+
+    @property
+    def _most_workers(self) -> int:
         workers = self.num_workers
-        if isinstance(workers, (tuple, list)):
-            workers = workers[1]
-        return {name: n * workers for name, n in self._each().items()}
+        if isinstance(workers, str):
+            workers = int(workers.rpartition(":")[2])
+        return workers[1] if isinstance(workers, (tuple, list)) else workers
 
     def _each(self) -> dict[str, Any]:
         """The resources of a worker, by Ray's names. A core if nothing else was asked for."""
@@ -395,53 +401,75 @@ class SyncConfig(_Config):
 
 
 class DataConfig(_Config):
-    """How the datasets are divided.
+    """How the datasets are divided among the workers. A subclass may have a method
+    configure() of its own, which fit() then calls.
 
-    datasets_to_split: "all", or the names of the datasets that are divided among the
-        workers; of the others each worker reads all rows.
-    execution_options: Not None: a warning.
-    enable_shard_locality: No effect.
+    Args:
+        datasets_to_split: "all", or the names of the datasets that are divided among the
+            workers; of the others each worker reads all rows.
+        execution_options: Without effect, with a warning if they are not those of
+            default_ingest_options().
+        enable_shard_locality: Without effect.
 
-    A subclass with a method configure() of its own is refused.
+    Raises:
+        TypeError: datasets_to_split is something else.
     """
 
     _settings = ("datasets_to_split",)
     datasets_to_split: str | list[str]
 
     def __init__(self, datasets_to_split: str | list[str] = "all",
-                 execution_options: object = None,
+                 execution_options: ExecutionOptions | None = None,
                  enable_shard_locality: bool = True) -> None:
-        _ignored("DataConfig", {"execution_options": execution_options},
-                 "every worker reads its rows itself")
+        if _ingest.says_something(execution_options):
+            _ignored("DataConfig", {"execution_options": execution_options},
+                     "every worker reads its rows itself")
         if datasets_to_split != "all" and not (
                 isinstance(datasets_to_split, (list, tuple)) and
                 all(isinstance(name, str) for name in datasets_to_split)):
             raise WrongType("DataConfig: datasets_to_split is 'all' or a list of names, not "
                             f"{datasets_to_split!r}")
-        if type(self).configure is not DataConfig.configure:
-            raise NotSupported(
-                "DataConfig: workers read their rows themselves, so that configure() cannot "
-                "assign them: name the datasets that are divided in datasets_to_split, and "
-                "change rows with the methods of the Dataset before it is given to the trainer")
         self._set(locals())
 
-    def configure(self, datasets: object, world_size: int, worker_handles: object = None,
-                  worker_node_ids: object = None, **more: object) -> NoReturn:
-        """Ray's way to assign rows to workers.
+    @property
+    def _is_custom(self) -> bool:
+        """Does configure() say how the datasets are divided?"""
+        return type(self).configure is not DataConfig.configure
 
-        Raises NotSupported: raytrain.get_dataset_shard() in each worker does that.
+    def configure(self, datasets: dict[str, Dataset], world_size: int,
+                  worker_handles: list[Any] | None = None,
+                  worker_node_ids: list[str] | None = None, **kwargs: Any
+                  ) -> list[dict[str, DataIterator]]:
+        """Which rows each worker reads. fit() calls the method of a subclass, in its own
+        process and before the workers start, whose number may change later: what is
+        returned is taken as a rule for any number.
+
+        Args:
+            datasets: Those of the trainer, by their names.
+            world_size: The number of workers; of (MIN, MAX) workers it is MAX.
+            worker_handles: None.
+            worker_node_ids: None.
+            kwargs: Nothing, now.
+
+        Returns:
+            For each worker {name: iterator}. Under one name worker i has the i-th iterator
+            of one streaming_split(world_size), or each worker that has the name has an
+            iterator() of the same Dataset.
         """
-        raise NotSupported("DataConfig.configure(): each worker opens its own rows by "
-                           "raytrain.get_dataset_shard(name)")
+        split = datasets if self.datasets_to_split == "all" else self.datasets_to_split
+        made: list[dict[str, DataIterator]] = [{} for _ in range(world_size)]
+        for name, ds in datasets.items():
+            parts = ds.streaming_split(world_size, equal=True,
+                                       locality_hints=worker_node_ids) \
+                if name in split else [ds.iterator()] * world_size
+            for of_worker, part in zip(made, parts):
+                of_worker[name] = part
+        return made
 
     @staticmethod
-    def default_ingest_options() -> NoReturn:
-        """Ray's settings of its engine for data.
-
-        Raises NotSupported: here there are none.
-        """
-        raise NotSupported("DataConfig.default_ingest_options(): every worker reads its rows "
-                           "itself, and there are no execution_options; leave them out")
+    def default_ingest_options() -> ExecutionOptions:
+        """The execution options of Ray that change nothing."""
+        return ExecutionOptions()
 
 
 def local_path(path: Path | bytes) -> str:

@@ -11,8 +11,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import _config as configs
-from . import (_constraint, _events, _extracted, _failures, _launch, _made_rows, _memory,
-               _shipping, _stored)
+from . import (_assign, _constraint, _events, _extracted, _failures, _launch,
+               _made_rows, _memory, _shipping, _stored)
 from ._records import checkpoint_files
 from .callback import RunContext, hears_reports
 from .checkpoint import Checkpoint
@@ -40,6 +40,9 @@ class Fit:
         self.storage = os.path.abspath(self.run_config.storage_path or STORAGE)
         self.name = self.run_config.name or self._default_name()
         self.path = os.path.join(self.storage, self.name)
+        self.datasets: dict[str, Any] = {}  # those of the workers
+        self.given: dict[str, Any] = {}  # those of the trainer
+        self.assigned: _assign.Assigned | None = None  # by configure()
 
     def _default_name(self) -> str:
         return "{}_{}_{}".format(type(self.trainer).__name__,
@@ -107,7 +110,8 @@ class Fit:
                              "pass a checkpoint to the last report() of the training "
                              "function", level=6)
         if self.datasets:
-            keys["data_config"] = _split_keys(trainer.data_config._keys(), keys["datasets"])
+            config = trainer.data_config if self.assigned is None else self.assigned.config
+            keys["data_config"] = _split_keys(config._keys(), keys["datasets"])
         return keys
 
     def _common_keys(self) -> dict[str, Any]:
@@ -130,17 +134,30 @@ class Fit:
         return keys
 
     def _kept(self) -> dict[str, Any]:
-        """The datasets; those of arrays in memory as files that stay with the run. What
-        functions of the script make of rows is made anew by each fit()."""
-        kept = {}
-        for name, dataset in self.trainer.datasets.items():
-            if hasattr(dataset, "_file"):
-                dataset = _memory.keep(dataset, f"{self.path}.data-{name}")
-                if not _made_rows.is_plain(dataset):
-                    dataset = dataset._with()
-                    dataset._folder = f"{self.path}.rows-{name}-{os.urandom(4).hex()}"
-            kept[name] = dataset
-        return kept
+        """The datasets of the workers. What functions of the script make of rows is made
+        anew by each fit()."""
+        trainer = self.trainer
+        kept = {name: self._stays(f"{self.path}.data-{name}", dataset)
+                for name, dataset in trainer.datasets.items()}
+        self.given = kept
+        config = getattr(trainer, "data_config", None)
+        if config is not None and config._is_custom:
+            self.assigned = _assign.assigned(config, kept,
+                                             trainer.scaling_config._most_workers)
+            kept = {name: self._stays(f"{self.path}.data-{name}.made", dataset)
+                    for name, dataset in self.assigned.datasets.items()}
+        return {name: self._with_folder(name, dataset) for name, dataset in kept.items()}
+
+    def _stays(self, path: str, dataset: Any) -> Any:
+        """A dataset; one of arrays in memory as a file that stays with the run."""
+        return _memory.keep(dataset, path) if hasattr(dataset, "_file") else dataset
+
+    def _with_folder(self, name: str, dataset: Any) -> Any:
+        if not hasattr(dataset, "_file") or _made_rows.is_plain(dataset):
+            return dataset
+        dataset = dataset._with()
+        dataset._folder = f"{self.path}.rows-{name}-{os.urandom(4).hex()}"
+        return dataset
 
     def _dataset_entries(self, name: str, dataset: Any) -> dict[str, Any]:
         """The datasets of raytrain.cfg that one of the trainer needs."""
@@ -199,7 +216,9 @@ class Fit:
         """That of raytrain-run and the workers, which find this package by themselves."""
         payload["settings"].update(
             resume_from_checkpoint=keys.get("resume_from_checkpoint"),
-            datasets=self.datasets)
+            datasets=self.given)
+        payload["datasets"] = self.datasets
+        payload["shares"] = None if self.assigned is None else self.assigned.shares
         shipped = os.path.join(scratch, _shipping.PAYLOAD)
         _shipping.write(shipped, payload)
         return {**os.environ, "RAYTRAIN_FIT": shipped}

@@ -29,7 +29,6 @@ INSTEAD: dict[str, dict[str, str]] = {
         "split": "split_proportionately() and split_at_indices() divide the rows; the "
                  "workers of a run get their shards by get_dataset_shard()",
         "stats": "raytrain-inspect RUN shows the times of a run",
-        "streaming_split": "give the trainer datasets={NAME: ds}: " + _WORKER_DATA,
         "streaming_train_test_split": "train_test_split() reads nothing before it has to",
         "to_tf": "tf.data.Dataset.from_generator() takes the batches of iter_batches()",
         "to_torch": "iter_torch_batches() has tensors",

@@ -11,8 +11,8 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
-from . import (_constraint, _metrics, _records, _session, _stored, _worker, data,
-               errors)
+from . import (_assign, _constraint, _metrics, _records, _session, _stored, _worker,
+               data, errors)
 from ._arguments import call
 from ._fit import Fit
 from ._records import checkpoint_files, value_of
@@ -191,17 +191,27 @@ def fit(trainer: FunctionTrainer) -> Result:
     place: Facts = _session.torchrun_place() or {"rank": 0, "world_size": 1}
     _check(trainer, place)
     plan = _Plan(trainer, place["rank"])
+    iterators = _iterators(trainer)
     iteration, start = plan.begin()
     place.update({"run_name": plan.name, "run_dir": plan.path,
                   "config": trainer.train_loop_config or {}, "iteration": iteration,
-                  "datasets": list(trainer.datasets)})
+                  "datasets": list(iterators)})
     here = LocalSession(place, start, trainer.run_config)
     value = None
-    with _opened(here, trainer), data.given(trainer.datasets), _own_group():
+    with _opened(here, trainer), data.given(iterators), _own_group():
         with _worker._prepare(trainer._setup, trainer.backend_config):
             with contextlib.suppress(_Reached):
                 value = call(trainer.train_loop_per_worker, trainer.train_loop_config)
     return _result(here, trainer, value)
+
+
+def _iterators(trainer: FunctionTrainer) -> dict[str, data.DataIterator]:
+    """Those of the datasets, whole, by their names."""
+    given: Mapping[str, Any] = trainer.datasets
+    if trainer.data_config._is_custom:
+        given = _assign.assigned(trainer.data_config, dict(given), 1).datasets
+    return {name: ds if isinstance(ds, data.Dataset) else data.Dataset(ds)
+            for name, ds in given.items()}
 
 
 def _check(trainer: FunctionTrainer, place: Facts) -> None:

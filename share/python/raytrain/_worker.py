@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ContextManager
 from . import _failures, _mapping, _returned, _session, _shipping, data
 from ._arguments import call
 from .backend import BackendConfig
-from .errors import TrainingFailedError
+from .errors import NotSupported, TrainingFailedError
 from .result import Result
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ def fit(trainer: FunctionTrainer) -> Result:
             raise RuntimeError("a worker imports the script, and would train in local mode: "
                                "put that fit() below `if __name__ == \"__main__\":`")
         return _come_by()
+    if trainer.data_config._is_custom:
+        raise NotSupported("this script is the command of raytrain-run, whose "
+                           "configuration divides the datasets: data_config."
+                           "datasets_to_split. For configure() of a DataConfig start it "
+                           "by python3")
     _running = True
     _session.metadata = trainer.metadata or {}
     try:
@@ -160,7 +165,7 @@ def main() -> int:
         function, config = _load(payload)
         backend_config = _shipping.opened(payload["backend_config"])
         _mapping.register(payload["settings"].get("preprocessor"))
-        data.register(payload["settings"].get("datasets"))
+        data.register(payload.get("datasets"), payload.get("shares"))
         _running = True
         with _prepare(payload["setup"], backend_config):
             value = call(function, _reconfigured(config, payload["recorded"]))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence, Si
 from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session, _slots,
                _sources, _warnings, _whole)
 from ._batches import Batches
+from ._ingest import DataContext, ExecutionOptions, ExecutionResources
 from ._instead import INSTEAD
 from ._transforms import Schema, Transforms, frame_of, schema_of
 from .errors import NoSuchDataset
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
 # range() is data.range() alone: `from raytrain.data import *` keeps Python's.
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm", "read_numpy",
            "read_parquet", "read_text", "from_items", "from_numpy", "from_pandas",
-           "from_torch", "Dataset", "DataIterator", "MaterializedDataset",
-           "get_dataset_shard"]
+           "from_torch", "DataContext", "DataIterator", "Dataset", "ExecutionOptions",
+           "ExecutionResources", "MaterializedDataset", "NodeIdStr", "get_dataset_shard"]
+
+NodeIdStr = str  # Ray's name for the type of what names a node
 
 
 def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
@@ -713,14 +716,55 @@ class Dataset(Transforms, DataIterator):
             blocks = _row_ops.mixed(blocks, mixed)
         return _row_ops.rebatched(blocks, batch_size, drop_last)
 
-    def _open(self) -> dict[str, Any]:
-        """Of rows that follow a function, files are made first."""
+    def _make_files(self) -> None:
+        """Of rows that follow a function, files are made before they are opened."""
         if self._base is not None and self._file is None:
             self._file = _made_rows.Folder(self._base._blocks(),
                                            self._base._functions[-1].name)
             keys = {**self._keys(), "path": self._file.path, "format": "numpy"}
             self._source = {"config": _config.render({"datasets": {"data": keys}})}
+
+    def _open(self) -> dict[str, Any]:
+        self._make_files()
         return super()._open()
+
+    # ---- For workers ----
+
+    def iterator(self) -> DataIterator:
+        """An iterator over all rows, such as DataConfig.configure() returns for workers
+        that do not divide them.
+
+        Returns:
+            The iterator.
+        """
+        return self._with()
+
+    def streaming_split(self, n: int, *, equal: bool = False,
+                        locality_hints: list[str] | None = None) -> list[DataIterator]:
+        """Iterators that divide the rows of each epoch among them, batch by batch: what
+        DataConfig.configure() returns for the workers of a run. In a process that reads
+        some of them itself, functions that change the number of rows are called first,
+        for all rows.
+
+        Args:
+            n: How many.
+            equal: All get the same number of rows; less than n rows at the end of an epoch
+                are left out.
+            locality_hints: Without effect: names of nodes, n of them.
+
+        Returns:
+            The iterators.
+
+        Raises:
+            ValueError: n is not a positive int, or the length of locality_hints is not n.
+        """
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"streaming_split: n is an integer of at least 1, not {n!r}")
+        if locality_hints is not None and len(locality_hints) != n:
+            raise ValueError(f"streaming_split: {len(locality_hints)} locality_hints for "
+                             f"{n} iterators")
+        read = self._settled()
+        return [Part(self, read, index, n, equal) for index in builtins.range(n)]
 
     # ---- All rows at once, in this process ----
 
@@ -954,9 +998,8 @@ class MaterializedDataset(Dataset):
             self.path = self._settings["path"] = self._file.path
             self._source = {"config": _config.render({"datasets": {"data": self._keys()}})}
 
-    def _open(self) -> dict[str, Any]:
+    def _make_files(self) -> None:
         self._written()
-        return super()._open()
 
     def _with(self, **changes: Any) -> Dataset:
         self._written()
@@ -976,6 +1019,59 @@ class MaterializedDataset(Dataset):
 
 
 collections.abc.Mapping.register(MaterializedDataset)
+
+
+class Part(DataIterator):
+    """One of the iterators of Dataset.streaming_split().
+
+    Args:
+        dataset: Whose rows are divided.
+        read: The same rows, with their numbers, which all iterators of the split share.
+        index: The number of this iterator.
+        of: How many there are.
+        equal: Do all get the same number of rows?
+    """
+
+    def __init__(self, dataset: Dataset, read: Dataset, index: int, of: int,
+                 equal: bool) -> None:
+        super().__init__({}, equal)
+        self.dataset, self.index, self.of, self.equal = dataset, index, of, equal
+        self._read = read
+
+    def is_sister_of(self, other: Part) -> bool:
+        """Does it divide the same rows in the same way?
+
+        Args:
+            other: Another one.
+
+        Returns:
+            Whether it does.
+        """
+        return self.dataset == other.dataset and self.equal == other.equal
+
+    def _open(self) -> dict[str, Any]:
+        read = self._read
+        read._make_files()
+        self._functions, self._state = read._functions, read._state
+        self._source = {**read._source, "rank": self.index, "size": self.of}
+        handle = super()._open()
+        rest = handle["rows"] % self.of
+        if self.equal and self.index == 0 and rest:
+            _warnings.show(None, {"warnings": [
+                f"{read!r}: its {handle['rows']} rows are not a multiple of {self.of}, so "
+                f"{rest} of them are left out at the end of an epoch: all iterators of "
+                "streaming_split(equal=True) get equal numbers of rows"]})
+        return handle
+
+    def __reduce__(self) -> Any:
+        return _part, (self.dataset, self.index, self.of, self.equal)
+
+    def __repr__(self) -> str:
+        return f"{self.dataset!r}.streaming_split({self.of})[{self.index}]"
+
+
+def _part(dataset: Dataset, index: int, of: int, equal: bool) -> Part:
+    return Part(dataset, dataset._settled(), index, of, equal)
 
 
 def _check_limit(rows: int, limit: int | None) -> None:
@@ -1010,26 +1106,56 @@ def _limited(batches: Any, rows: int) -> Iterator[Any]:
 
 # ---- In a worker ----
 
+
+class Share:
+    """How workers read a dataset, if their trainer says so.
+
+    Args:
+        equal: Do all get the same number of rows?
+        ranks: The workers that read it; None: all.
+    """
+
+    def __init__(self, equal: bool = True, ranks: list[int] | None = None) -> None:
+        self.equal, self.ranks = equal, ranks
+
+
 _shards: dict[tuple[str, bool], DataIterator] = {}
 _registered: dict[str, Any] = {}  # {name: Dataset} of the trainer in this worker
+_shares: dict[str, Share] = {}
 _prepared: dict[str, Any] = {}  # {name: (name in the configuration, functions)}
 
 
-def register(datasets: Mapping[str, Any] | None) -> None:
-    """In a worker: the datasets of its trainer."""
+def register(datasets: Mapping[str, Any] | None,
+             shares: Mapping[str, Share] | None = None) -> None:
+    """In a worker: the datasets of its trainer, before the training function is called.
+    COLLECTIVE: a dataset that only some workers read is opened by all of them.
+
+    Args:
+        datasets: By their names.
+        shares: How workers read them.
+    """
     _registered.update({name: ds for name, ds in (datasets or {}).items()
                         if isinstance(ds, Dataset)})
+    _shares.update(shares or {})
+    for name, share in _shares.items():
+        if share.ranks is not None:
+            _shard(name, share.equal)._open()
 
 
 @contextmanager
-def given(datasets: Mapping[str, Any]) -> Iterator[None]:
-    """In local mode: the datasets of the trainer, whole, are what get_dataset_shard() gives
-    for a while."""
+def given(iterators: Mapping[str, DataIterator]) -> Iterator[None]:
+    """In local mode: what get_dataset_shard() gives for a while.
+
+    Args:
+        iterators: By the names of the datasets.
+
+    Yields:
+        Nothing.
+    """
     before = dict(_shards)
     _shards.clear()
-    for name, ds in datasets.items():
-        whole = ds if isinstance(ds, Dataset) else Dataset(ds)
-        _shards[name, True] = _shards[name, False] = whole
+    for name, iterator in iterators.items():
+        _shards[name, True] = _shards[name, False] = iterator
     try:
         yield
     finally:
@@ -1057,6 +1183,15 @@ def _files(name: str) -> DataIterator:
     return DataIterator({"name": name}, False)
 
 
+def _shard(name: str, equal: bool) -> DataIterator:
+    if (name, equal) not in _shards:
+        ds = _registered.get(name)
+        _shards[name, equal] = (DataIterator({"name": name}, equal)
+                                if ds is None or _made_rows.is_plain(ds)
+                                else _Shard(name, ds, equal))
+    return _shards[name, equal]
+
+
 def _no_dataset(name: str, names: list[str]) -> str:
     if not names:
         return (f"there is no dataset {name!r}, nor any other: give the trainer "
@@ -1064,20 +1199,23 @@ def _no_dataset(name: str, names: list[str]) -> str:
     return f"there is no dataset {name!r}; the datasets are {', '.join(names)}"
 
 
-def get_dataset_shard(dataset_name: str = "train", equal: bool = True) -> DataIterator:
-    """This worker's shard of a dataset of the trainer or of the configuration. COLLECTIVE at
-    the first use of its rows.
+def get_dataset_shard(dataset_name: str = "train",
+                      equal: bool | None = None) -> DataIterator:
+    """This worker's shard of a dataset of the trainer or of the configuration. COLLECTIVE
+    at the first use of its rows.
 
     Args:
         dataset_name: The dataset's.
         equal: False: shards may differ by a row, so that none is left out; for an
-            evaluation.
+            evaluation. None: True, unless configure() of the DataConfig says something
+            else.
 
     Returns:
         The shard.
 
     Raises:
-        KeyError: There is no dataset with this name.
+        TypeError: The name is not a string.
+        KeyError: There is no dataset with this name, or not for this worker.
     """
     name = dataset_name
     if not isinstance(name, str):
@@ -1085,9 +1223,9 @@ def get_dataset_shard(dataset_name: str = "train", equal: bool = True) -> DataIt
     names = _made_rows.public_names(list(_session.facts().get("datasets", ())))
     if name not in names:
         raise NoSuchDataset(_no_dataset(name, names))
-    if (name, equal) not in _shards:
-        ds = _registered.get(name)
-        _shards[name, equal] = (DataIterator({"name": name}, equal)
-                                if ds is None or _made_rows.is_plain(ds)
-                                else _Shard(name, ds, equal))
-    return _shards[name, equal]
+    share = _shares.get(name, Share())
+    rank = _session.facts()["rank"]
+    if share.ranks is not None and rank not in share.ranks:
+        raise NoSuchDataset(f"worker {rank} has no dataset {name!r}: configure() of the "
+                            f"DataConfig gives it to workers {share.ranks}")
+    return _shard(name, share.equal if equal is None else bool(equal))

@@ -5,7 +5,8 @@
  *   dataset_open   a view of this worker's shard of a dataset of the configuration, "name",
  *                  or of all rows of one with "config", which is "datasets = { ...
  *                  };" as in raytrain.cfg, and whose rows go through the chain in
- *                  the data (chain_pack.h), if there is one; closes views that the
+ *                  the data (chain_pack.h), if there is one; with "rank" and "size" of
+ *                  the rows of one of so many readers; closes views that the
  *                  client no longer needs. The reply has the columns, the words of
  *                  some as its data (frame_wire.h), and "warnings", texts for the user
  *   dataset_begin  begin a pass: an epoch, or what is left of one; "unpadded" leaves out
@@ -25,6 +26,7 @@
 #include "command/companion.h"
 #include "command/frame_wire.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,17 +202,37 @@ static int config_of(const char *text, struct train_config *cfg, struct error *e
     return client_dataset_name(&cfg->datasets[0], err);
 }
 
-/* Files, of which this process reads all rows. */
-static int file_open(const char *text, const struct chain *chain, struct reply *reply,
+/* Which reader of how many this process is; the only one if nothing is said. */
+static int reader_of(const struct request *q, struct dataset_env *env,
+                     struct error *err)
+{
+    int64_t rank = 0, size = 1;
+
+    if (json_object_get(q->args, "size") &&
+        (request_integer(q, "rank", &rank, err) < 0 ||
+         request_integer(q, "size", &size, err) < 0))
+        return -1;
+    if (size < 1 || size > INT_MAX || rank < 0 || rank >= size)
+        return error_set(err, RAYTRAIN_EINVAL, "there is no reader %lld of %lld",
+                         (long long)rank, (long long)size);
+    env->rank = (int)rank;
+    env->size = (int)size;
+    return 0;
+}
+
+/* Files, which this process reads alone. */
+static int file_open(const char *text, const struct chain *chain,
+                     const struct request *q, struct reply *reply,
                      raytrain_dataset **ds, struct error *err)
 {
-    const struct dataset_env alone = {.size = 1,
-                                      .chain = chain->n > 0 ? chain : NULL,
-                                      .warn = client_dataset_warn,
-                                      .warn_arg = reply};
+    struct dataset_env alone = {.chain = chain->n > 0 ? chain : NULL,
+                                .warn = client_dataset_warn,
+                                .warn_arg = reply};
     struct train_config cfg;
     int rc;
 
+    if (reader_of(q, &alone, err) < 0)
+        return -1;
     train_config_init(&cfg);
     rc = config_of(text, &cfg, err);
     if (rc == 0)
@@ -247,7 +269,7 @@ static struct shard *file_shard(struct datasets *all, const char *config,
     if (rc == 0)
         s->chain.client_maps = true;
     if (rc == 0)
-        rc = file_open(config, &s->chain, reply, &s->ds, err);
+        rc = file_open(config, &s->chain, q, reply, &s->ds, err);
     if (s && rc < 0)
         shard_free(all, s);
     return rc == 0 ? s : NULL;
@@ -406,10 +428,11 @@ static int begin(struct companion *c, const struct request *q, struct reply *rep
 
 /* ---- dataset_next ---- */
 
-/* Once a run, and not for what is left out on request. */
+/* Once a run, and not for what is left out on request; a client that reads a file says
+ * so itself. */
 static void warn_left_out(struct companion *c, struct shard *s, uint64_t rows)
 {
-    if (rows == 0 || s->warned || c->ctx->env.world->rank != 0)
+    if (rows == 0 || s->warned || s->owned || c->ctx->env.world->rank != 0)
         return;
     s->warned = true;
     event_add(c->ctx->env.log_dir, EVENT_WARNING,
