@@ -19,6 +19,7 @@ SLURM = ("SLURM_JOB_ID", "SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_PROCID",
 
 process_id, num_processes, local_device_ids, bound = 0, 1, None, None
 _connections = []
+_server = None
 
 
 def _detected():
@@ -61,9 +62,9 @@ def _connect(address):
 
 
 def _meet(address, bind, number, size):
-    global bound
+    global bound, _server
 
-    server = _listen(_split(bind)) if number == 0 else None
+    _server = server = _listen(_split(bind)) if number == 0 else None
     bound = bind if server else None
     guest = _connect(_split(address))
     guest.sendall(b"%4d" % number)
@@ -74,7 +75,7 @@ def _meet(address, bind, number, size):
         assert heard == list(range(size)), heard
         for g in guests:
             g.sendall(b"go")
-        _connections.extend([server, *guests])
+        _connections.extend(guests)
     assert guest.recv(2, socket.MSG_WAITALL) == b"go"
     for connection in [guest, *guests] if server else [guest]:
         threading.Thread(target=_watch, args=(connection,), daemon=True).start()
@@ -132,6 +133,8 @@ def shutdown():
     for connection in left:
         try:
             connection.sendall(b"b")
-        except OSError:  # the socket that listens, or an end that has gone
+        except OSError:  # the other end has gone
             pass
         connection.close()
+    if _server:
+        _server.close()
