@@ -3,8 +3,9 @@
 by their includes and by the functions that they call. OBJECTS is the same folder in a
 build tree.
 
-A file is a .c file with the header of its name. A table of implementations does not
-make a circle: it refers to data of their files, and their functions may call its own.
+A file is a .c file with the header of its name, and with NAME_impl.h, which is for the
+inside of it. A table of implementations does not make a circle: it refers to data of
+their files, and their functions may call its own.
 Each line is "includes" or "calls", and the files of one circle."""
 
 import collections
@@ -28,6 +29,10 @@ def room_of(file):
     return os.path.dirname(file)
 
 
+def owner_of(file):
+    return file.removesuffix("_impl")
+
+
 def includes_in(src):
     """{file: files of its room that it includes}"""
     found = collections.defaultdict(set)
@@ -35,12 +40,12 @@ def includes_in(src):
         for file in files_below(src, ending):
             with open(os.path.join(src, file + ending), encoding="utf-8") as text:
                 headers = INCLUDE.findall(text.read())
-            room = room_of(file)
+            room, owner = room_of(file), owner_of(file)
             for header in headers:
                 folder, _, name = header.rpartition("/")
-                other = os.path.join(room, name.removesuffix(".h"))
-                if folder in ("", os.path.basename(room)) and other != file:
-                    found[file].add(other)
+                other = owner_of(os.path.join(room, name.removesuffix(".h")))
+                if folder in ("", os.path.basename(room)) and other != owner:
+                    found[owner].add(other)
     return found
 
 
