@@ -59,6 +59,43 @@ test_expect_success '--json prints one object for a run and for a checkpoint' '
 	PY
 '
 
+# extracted RUN ITERATION DIRECTORY: what Checkpoint.path leaves in a run, with 3000 bytes.
+extracted () {
+	mkdir -p "$1/$3/inner" && head -c 1000 /dev/zero >"$1/$3/model.pt" &&
+	head -c 2000 /dev/zero >"$1/$3/inner/rest" && ln -s /etc "$1/$3/outside" &&
+	stat -c "{\"bytes\": %s, \"directory\": \"$3\", \"mtime_ns\": " "$1/checkpoint_00000$2.h5" >record &&
+	date +%s%N -r "$1/checkpoint_00000$2.h5" >>record && echo "}" >>record &&
+	tr -d "\n" <record >"$1/.checkpoint_00000$2.extracted"
+}
+test_expect_success 'directories that Python has made of checkpoints are shown, and count' '
+	test_when_finished "rm -r made" && mkdir made && cp -rp run made/ &&
+	raytrain-inspect --json made >before && raytrain-inspect made/run >out && ! grep "files in" out &&
+	extracted made/run 2 "epoch=1" && extracted made/run 4 checkpoint_000004 &&
+	touch made/run/checkpoint_000004.h5 &&
+	raytrain-inspect made/run >out &&
+	grep "checkpoint_000002.h5 .*, its files in epoch=1/ (2.9K), best" out &&
+	grep "checkpoint_000004.h5 .*, files of an earlier one in checkpoint_000004/ (2.9K), newest" out &&
+	raytrain-inspect made/run/checkpoint_000002.h5 >out &&
+	grep "^directory *made/run/epoch=1, 2.9K$" out &&
+	raytrain-inspect --json made/run >out.json &&
+	jq -c ".checkpoints[] | [.directory_bytes, .directory_is_old]" out.json >got &&
+	printf "%s\n" "[null,null]" "[3000,false]" "[3000,true]" >want && test_cmp want got &&
+	test "$(jq -r ".checkpoints[1].directory" out.json)" = "$PWD/made/run/epoch=1" &&
+	raytrain-inspect --json made >after &&
+	test $(($(jq ".runs[0].checkpoint_bytes" after) - $(jq ".runs[0].checkpoint_bytes" before))) = 6000 &&
+	raytrain-inspect -o page.html made/run && grep "files in <code>epoch=1/</code> (2.9K)" page.html
+'
+# The name in a record is that of a directory of the run, and not one of its own folders.
+test_expect_success 'a record that names something else shows nothing else' '
+	test_when_finished "rm -r made outside" && mkdir made outside && cp -rp run made/ &&
+	: >outside/file && ln -s ../../outside made/run/link &&
+	for name in ../../outside logs . link none; do
+		printf "{\"directory\": \"%s\"}" "$name" >made/run/.checkpoint_000002.extracted &&
+		raytrain-inspect --json made/run >out.json &&
+		jq -e "all(.checkpoints[]; .directory == null)" out.json || return 1
+	done
+'
+
 test_expect_success '--verify accepts intact checkpoints' '
 	raytrain-inspect --verify run/checkpoint_000004.h5 >out &&
 	grep "^verified" out &&

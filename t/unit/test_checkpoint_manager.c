@@ -377,6 +377,63 @@ static void extracted_files_go_with_their_checkpoint(void **state)
     assert_int_equal(access(".checkpoint_000002.extracted", F_OK), -1);
 }
 
+/* A record of the file, as _extracted.py writes it. */
+static void record_of(const char *file, const char *directory, const char *record)
+{
+    struct stat st;
+    char *text;
+
+    assert_int_equal(stat(file, &st), 0);
+    assert_true(asprintf(&text,
+                         "{\"bytes\": %lld, \"mtime_ns\": %lld, \"directory\": \"%s\"}",
+                         (long long)st.st_size,
+                         (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+                         directory) > 0);
+    assert_int_equal(fs_write_atomic(record, text, strlen(text), 0600, NULL), 0);
+    free(text);
+}
+
+static void files_of_a_damaged_checkpoint_stay(void **state)
+{
+    char *aside;
+    struct error err;
+
+    (void)state;
+    save(1, 0.5);
+    record_of("checkpoint_000001.h5", "epoch=1", ".checkpoint_000001.extracted");
+    directory_with_file("epoch=1");
+    assert_int_equal(checkpoint_set_aside("./checkpoint_000001.h5", &aside, &err), 0);
+    checkpoint_manager_tidy(".", NULL, NULL);
+    assert_int_equal(access("epoch=1/file", F_OK), 0);
+    /* Another checkpoint of this name has gone by now. */
+    save(1, 0.25);
+    record_of("checkpoint_000001.h5", "epoch=1", ".checkpoint_000001.extracted");
+    assert_int_equal(unlink("checkpoint_000001.h5"), 0);
+    checkpoint_manager_tidy(".", NULL, NULL);
+    assert_int_equal(access("epoch=1", F_OK), -1);
+    assert_int_equal(access(aside, F_OK), 0);
+    free(aside);
+}
+
+static void a_record_cannot_name_what_else_a_run_has(void **state)
+{
+    static const char *const names[] = {"logs", "data", "checkpoint_000007", "../logs"};
+
+    (void)state;
+    directory_with_file("logs");
+    directory_with_file("data");
+    directory_with_file("checkpoint_000007");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        save(1, 0.5);
+        record_of("checkpoint_000001.h5", names[i], ".checkpoint_000001.extracted");
+        assert_int_equal(unlink("checkpoint_000001.h5"), 0);
+        checkpoint_manager_tidy(".", NULL, NULL);
+    }
+    assert_int_equal(access("logs/file", F_OK), 0);
+    assert_int_equal(access("data/file", F_OK), 0);
+    assert_int_equal(access("checkpoint_000007/file", F_OK), 0);
+}
+
 static void best_and_latest_are_found(void **state)
 {
     struct checkpoint_config cfg = {.checkpoint_score_attribute = (char *)"acc"};
@@ -418,6 +475,8 @@ int main(void)
         SCRATCH(damage_that_rank_0_does_not_see_is_ignored),
         SCRATCH(prune_keeps_best_and_newest),
         SCRATCH(extracted_files_go_with_their_checkpoint),
+        SCRATCH(files_of_a_damaged_checkpoint_stay),
+        SCRATCH(a_record_cannot_name_what_else_a_run_has),
         SCRATCH(best_and_latest_are_found),
         SCRATCH(a_damaged_file_gets_a_free_name),
         SCRATCH(a_newer_version_keeps_its_name),

@@ -10,6 +10,8 @@
 
 #include "checkpoint/checkpoint_hdf5.h"
 #include "preprocess/chain_file.h"
+#include "run/checkpoint_manager.h"
+#include "run/extracted.h"
 #include "util/clock.h"
 #include "util/fs.h"
 #include "util/quote.h"
@@ -107,6 +109,26 @@ static void meta_set(json_t *out, const raytrain_checkpoint *ck)
     json_object_set_new(out, "metrics", metrics_json(meta));
 }
 
+/* What Python has made of it beside it. */
+static void directory_set(json_t *out, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash > path ? (size_t)(slash - path) : 1;
+    char *run = slash ? strndup(path, n) : strdup(".");
+    int64_t iteration = checkpoint_manager_iteration(path);
+    struct extracted x = {NULL, 0, false};
+
+    if (run && iteration >= 0)
+        extracted_find(run, iteration, &x);
+    json_object_set_new(out, "directory", x.path ? json_text(x.path) : json_null());
+    if (x.path)
+        json_object_set_new(out, "directory_bytes", json_integer((json_int_t)x.bytes));
+    if (x.path)
+        json_object_set_new(out, "directory_is_old", json_boolean(x.is_old));
+    extracted_clear(&x);
+    free(run);
+}
+
 int inspect_open(const char *path, raytrain_checkpoint **ck, struct error *err)
 {
     if (checkpoint_open_index(path, ck, err) < 0)
@@ -132,6 +154,7 @@ json_t *inspect_checkpoint(const char *path, bool tensors, bool verify,
     err->code = RAYTRAIN_OK;
     json_object_set_new(out, "kind", json_string("checkpoint"));
     json_object_set_new(out, "path", json_text(path));
+    directory_set(out, path);
     rc = checkpoint_open_index(path, &ck, err);
     if (rc == 0) {
         meta_set(out, ck);
@@ -160,6 +183,20 @@ static void field_print(FILE *out, const char *name, const char *text)
     fprintf(out, "%-12s", name);
     output_text(out, text);
     fputc('\n', out);
+}
+
+static void directory_print(FILE *out, const json_t *c)
+{
+    char size[SIZE_TEXT_MAX];
+
+    if (!*string_of(c, "directory"))
+        return;
+    fprintf(out, "%-12s", "directory");
+    output_text(out, string_of(c, "directory"));
+    fprintf(out, ", %s%s\n", size_format((uint64_t)integer_of(c, "directory_bytes"), size),
+            json_is_true(json_object_get(c, "directory_is_old"))
+                ? ", of an earlier checkpoint of this name"
+                : "");
 }
 
 static void shape_print(const json_t *tensor, char text[256])
@@ -263,6 +300,7 @@ void inspect_checkpoint_print(FILE *out, const json_t *c)
         field_print(out, "written", string_of(c, "date"));
         fprintf(out, "%-12s%s\n", "size",
                 size_format((uint64_t)integer_of(c, "bytes"), size));
+        directory_print(out, c);
         metrics_print(out, json_object_get(c, "metrics"));
         if (json_object_get(c, "preprocessors"))
             preprocessors_print(out, json_object_get(c, "preprocessors"));

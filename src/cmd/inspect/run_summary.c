@@ -10,6 +10,7 @@
 
 #include "config/train_config.h"
 #include "inspect/output.h"
+#include "run/extracted.h"
 #include "run/metrics.h"
 #include "run/report_tail.h"
 #include "run/run_dir.h"
@@ -96,6 +97,18 @@ static void report_set(json_t *out, const char *run)
 
 /* ---- Checkpoints ---- */
 
+/* Of the files of a checkpoint, as a directory. */
+static json_int_t extracted_size(const char *run, int64_t iteration)
+{
+    struct extracted x;
+    json_int_t bytes;
+
+    extracted_find(run, iteration, &x);
+    bytes = (json_int_t)x.bytes;
+    extracted_clear(&x);
+    return bytes;
+}
+
 static void checkpoints_set(json_t *out, const char *run)
 {
     json_int_t n = 0, bytes = 0, newest = -1;
@@ -106,6 +119,8 @@ static void checkpoints_set(json_t *out, const char *run)
     while (d && (e = readdir(d))) {
         int64_t iteration = checkpoint_name_iteration(e->d_name, CHECKPOINT_ENDING);
 
+        if (extracted_iteration(e->d_name) >= 0)
+            bytes += extracted_size(run, extracted_iteration(e->d_name));
         if (iteration < 0)
             continue;
         n++;

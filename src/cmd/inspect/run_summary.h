@@ -13,7 +13,8 @@
  *                    of the last report; iteration is null if there is none
  *   updated          Unix time of the last report, or when the run began
  *   checkpoints, checkpoint_bytes, checkpoint_iteration
- *                    their number and size, and the iteration of the newest one
+ *                    their number, their size with that of directories that were made
+ *                    of them (run/extracted.h), and the iteration of the newest one
  *   score, score_min the metric by which checkpoints are kept; null: none
  *   metrics          means of the last report, the score first
  *

@@ -438,6 +438,23 @@ static void metrics_print(FILE *out, json_t *metrics)
     }
 }
 
+/* ", its files in checkpoint_000012/ (1.5M)" */
+static void directory_print(FILE *out, const json_t *c)
+{
+    const char *path = string_of(c, "directory"), *base = strrchr(path, '/');
+    char size[SIZE_TEXT_MAX];
+
+    if (!*path)
+        return;
+    fprintf(out, ", %s in ",
+            json_is_true(json_object_get(c, "directory_is_old"))
+                ? "files of an earlier one"
+                : "its files");
+    output_text(out, base ? base + 1 : path);
+    fprintf(out, "/ (%s)",
+            size_format((uint64_t)integer_of(c, "directory_bytes"), size));
+}
+
 static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
 {
     const char *path = string_of(c, "path"), *base = strrchr(path, '/');
@@ -450,6 +467,7 @@ static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
                 (long long)integer_of(c, "training_iteration"),
                 size_format((uint64_t)integer_of(c, "bytes"), size),
                 string_of(c, "date"));
+    directory_print(out, c);
     if (strcmp(path, string_of(run, "checkpoint")) == 0)
         fprintf(out, ", newest");
     if (strcmp(path, string_of(run, "best_checkpoint")) == 0)

@@ -127,7 +127,7 @@ static void checkpoints_tile(FILE *out, const struct facts *f)
 
     json_array_foreach((json_t *)(uintptr_t)f->checkpoints, i, c)
     {
-        bytes += (uint64_t)integer_of(c, "bytes");
+        bytes += (uint64_t)(integer_of(c, "bytes") + integer_of(c, "directory_bytes"));
     }
     if (bytes > 0)
         snprintf(note, sizeof note, "%s in all", size_format(bytes, size));

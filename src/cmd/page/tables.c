@@ -150,6 +150,20 @@ void attempts_write(FILE *out, const struct facts *f)
 
 /* ---- Checkpoints ---- */
 
+/* Its files, as Python has made a directory of them. */
+static void directory_write(FILE *out, const json_t *c)
+{
+    const char *path = string_of(c, "directory");
+    char size[SIZE_TEXT_MAX];
+
+    if (!*path)
+        return;
+    fputs("files in <code>", out);
+    html_text(out, base_of(path));
+    fprintf(out, "/</code> (%s) ",
+            size_format((uint64_t)integer_of(c, "directory_bytes"), size));
+}
+
 static void checkpoint_row(struct grid *g, const struct facts *f, const json_t *c)
 {
     const char *path = string_of(c, "path"), *why = string_of(c, "error");
@@ -169,7 +183,8 @@ static void checkpoint_row(struct grid *g, const struct facts *f, const json_t *
     if (strcmp(path, string_of(f->run, "best_checkpoint")) == 0)
         fputs("<b>best</b> ", g->out);
     if (strcmp(path, string_of(f->run, "checkpoint")) == 0)
-        fputs("newest", g->out);
+        fputs("newest ", g->out);
+    directory_write(g->out, c);
     if (*why) {
         fputs("<b class=\"bad\">damaged</b>: ", g->out);
         html_text(g->out, why);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "config/train_config.h"
+#include "run/extracted.h"
 #include "run/run_dir.h"
 #include "util/fault.h"
 #include "util/fs.h"
@@ -451,78 +452,6 @@ static void temporaries_delete(const char *run_dir,
             continue;
         fs_error(&why, "delete what an interrupted save left,", e->d_name);
         note_add(note, arg, "%s", why.text);
-    }
-    if (d)
-        closedir(d);
-}
-
-/* A checkpoint's files as a directory, which the Python module made (_extracted.py): its
- * record is ".checkpoint_000012.extracted", and has the name of the directory if that is
- * not checkpoint_000012. The iteration; -1: it is another name.
- */
-static int64_t extracted_iteration(const char *name)
-{
-    return *name == '.' ? checkpoint_name_iteration(name + 1, ".extracted") : -1;
-}
-
-/* NULL: out of memory, or the record is not to be acted upon. */
-static char *extracted_directory(const char *run_dir, const char *record_path,
-                                 const char *checkpoint)
-{
-    struct error foreign, why;
-    const char *name;
-    json_t *json;
-    char *text = NULL, *path;
-
-    if (record_read_judged(record_path, RECORD_OF_RUN, &text, NULL, &foreign, &why) <
-            0 ||
-        foreign.code != RAYTRAIN_OK) {
-        free(text);
-        return NULL;
-    }
-    json = json_loads(text, 0, NULL);
-    name = json_string_value(json_object_get(json, "directory"));
-    if (name && *name != '.' && *name && !strchr(name, '/'))
-        path = run_dir_file(run_dir, name);
-    else
-        path = strndup(checkpoint, strlen(checkpoint) - strlen(CHECKPOINT_ENDING));
-    json_decref(json);
-    free(text);
-    return path;
-}
-
-static void extracted_delete(const char *run_dir, int64_t iteration, const char *record,
-                             void (*note)(void *arg, const char *text), void *arg)
-{
-    char *path = run_dir_checkpoint(run_dir, (long)iteration);
-    char *record_path = run_dir_file(run_dir, record);
-    char *directory = NULL;
-    struct error why;
-
-    if (path && record_path && access(path, F_OK) < 0 && errno == ENOENT)
-        directory = extracted_directory(run_dir, record_path, path);
-    /* The record last: while it is there, another try finds the directory. */
-    if (directory && fs_remove_tree(directory, &why) < 0)
-        note_add(note, arg, "%s", why.text);
-    else if (directory)
-        unlink(record_path);
-    free(directory);
-    free(record_path);
-    free(path);
-}
-
-/* Of checkpoints that were deleted. */
-static void extracted_tidy(const char *run_dir,
-                           void (*note)(void *arg, const char *text), void *arg)
-{
-    DIR *d = opendir(run_dir);
-    struct dirent *e;
-
-    while (d && (e = readdir(d))) {
-        int64_t iteration = extracted_iteration(e->d_name);
-
-        if (iteration >= 0)
-            extracted_delete(run_dir, iteration, e->d_name, note, arg);
     }
     if (d)
         closedir(d);

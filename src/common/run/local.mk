@@ -2,6 +2,7 @@ libcommon_a_SOURCES += \
 	src/common/run/attempt_config.c src/common/run/attempt_config.h \
 	src/common/run/attempts.c src/common/run/attempts.h \
 	src/common/run/checkpoint_manager.c src/common/run/checkpoint_manager.h \
+	src/common/run/extracted.c src/common/run/extracted.h \
 	src/common/run/journal.c src/common/run/journal.h \
 	src/common/run/report_follow.c src/common/run/report_follow.h \
 	src/common/run/report_tail.c src/common/run/report_tail.h \
