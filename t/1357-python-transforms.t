@@ -520,6 +520,39 @@ test_expect_success 'a run that goes on with other workers gets the same rows in
 		"$PYTHON" resumed.py $kind 2>err || return 1
 	done
 '
+# raytrain-run makes the rows anew, keeps them while the run goes on, and removes them at its end.
+test_expect_success 'raytrain-run that continues such a run removes the rows that its workers made' '
+	cat >kept.py <<-\EOT &&
+	from common import *
+	def train():
+	    start = raytrain.get_checkpoint().to_dict()["k"] + 1 if raytrain.get_checkpoint() else 0
+	    rows = sum(len(b["id"]) for b in raytrain.get_dataset_shard("train").iter_batches())
+	    raytrain.report({"k": start, "rows": rows}, checkpoint=Checkpoint.from_dict({"k": start}))
+	    if start < 2:
+	        raise RuntimeError("enough")
+	if __name__ == "__main__":
+	    d = read_numpy("rows.npz").filter(lambda row: row["id"] % 4 == 0)
+	    try:
+	        trainer(train, {"train": d}, run={"name": "kept"}).fit()
+	    except raytrain.TrainingFailedError:
+	        pass
+	EOT
+	resume="raytrain-run --config runs/kept/run.cfg --resume" &&
+	"$PYTHON" kept.py 2>err && ! ls -d runs/kept.rows-* &&
+	mkdir runs/kept.rows-other && : >runs/kept.rows-other/000000000000-000000.npz &&
+	expect_status 1 $resume 2>err && rows=$(ls -d runs/kept.rows-train-*[0-9a-f]) &&
+	test "$(ls "$rows" | wc -l)" = 2 && inode=$(stat -c %i "$rows") &&
+	mkdir "$rows.making" && : >"$rows.making/000000000000-000000.npz" &&
+	: >"$rows/mine" && cp -r "$rows" saved &&
+	$resume 2>err && json_is runs/kept/logs/attempt-2/attempt.json .outcome finished &&
+	grep "$rows: Directory not empty" err && ls "$rows" >left && echo mine | test_cmp - left &&
+	test "$(stat -c %i "$rows")" = $inode && test -e runs/kept.rows-other/000000000000-000000.npz &&
+	raytrain-run -n 1 --launcher local --storage runs --name other -q --set datasets.x.made=true \
+		--set datasets.x.path="$PWD/runs/kept.rows-other" -- true 2>err &&
+	test -e runs/kept.rows-other/000000000000-000000.npz &&
+	rm -r "$rows" && mkdir target && cp saved/*.npz target && ln -s ../target "$rows" &&
+	ls target >want && $resume 2>err && ls target | test_cmp want - && test -h "$rows"
+'
 test_expect_success 'a worker holds a few blocks of rows that are made, whatever their number' '
 	cat >memory.py <<-\EOT &&
 	from common import *

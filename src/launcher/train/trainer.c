@@ -12,6 +12,7 @@
 #include "train/allocation.h"
 #include "train/aside.h"
 #include "train/attempt.h"
+#include "train/made_rows.h"
 #include "train/reconfigure.h"
 #include "train/start_point.h"
 #include "util/argv.h"
@@ -195,7 +196,11 @@ static int fit_in(struct run *run, const struct run_dir *dir, bool existed, bool
         return -1;
     if (!again && attempts_make(run, dir, outcome, err) < 0)
         return -1;
-    return result_make(run, outcome, again, result, err);
+    if (result_make(run, outcome, again, result, err) < 0)
+        return -1;
+    if (outcome->status == RUN_FINISHED)
+        made_rows_remove(run);
+    return 0;
 }
 
 /* With the callbacks that the configuration names. */
