@@ -173,7 +173,10 @@ test_expect_success 'an exception in a method ends the run, and is the cause of 
 	            assert type(error.__cause__) is cause, error.__cause__
 	            assert error.controller_failure is error.__cause__
 	            assert "Bad.after_report() has failed: " + cause.__name__ in str(error), error
-	            assert error.result.status == "stopped" and error.result.metrics["x"] == 1
+	            assert error.result.status == "failed" and error.result.metrics["x"] == 1
+	            for result in error.result, raytrain.Result.from_path("runs/bad-" + kind):
+	                assert type(result.error) is raytrain.ControllerError, result.error
+	                assert "Bad.after_report() has failed: " + cause.__name__ in str(result.error)
 	            assert str(pickle.loads(pickle.dumps(error))) == str(error)
 	        kinds = [c[0] for c in calls.calls]
 	        assert kinds == ["before", "start", "group", "report", "after"], kinds
@@ -181,7 +184,50 @@ test_expect_success 'an exception in a method ends the run, and is the cause of 
 	        nothing_left()
 	    print("ok")
 	EOT
-	timeout -k 9 40 "$PYTHON" bad.py >out 2>err && grep ok out && no_process_left
+	timeout -k 9 40 "$PYTHON" bad.py >out 2>err && grep ok out && no_process_left &&
+	grep "the training failed: Bad.after_report() has failed: KeyError" err
+'
+test_expect_success 'the record of a run that a method has ended says so, with its name' '
+	said="Bad.after_report() has failed: KeyError: .missing." &&
+	json_is runs/bad-key/logs/attempt-0/attempt.json .outcome failed .cause callback .rank -1 &&
+	raytrain-inspect runs/bad-key >out && grep "^status *failed" out &&
+	grep "0 *failed (callback), 2 workers" out && grep "$said" out &&
+	h5dump -a /error runs/bad-key/result.h5 >out && grep "$said" out &&
+	raytrain-inspect -o page.html runs/bad-key && grep "failed</span> (callback)" page.html &&
+	grep "Bad.after_report() has failed" page.html
+'
+# The workers fail, too, since they are asked to stop; and between two attempts.
+test_expect_success 'a method that fails is what the run failed by, whatever its workers do then' '
+	cat >first.py <<-\EOT &&
+	from steps import *
+	class First(Recorder):
+	    def after_report(self, run_context, metrics, checkpoint):
+	        raise KeyError("first")
+	class Between(Recorder):
+	    def after_exception(self, run_context, worker_exceptions):
+	        self.note("exception")
+	        if len([c for c in self.calls if c[0] == "exception"]) == 2:
+	            raise KeyError("between")  # raytrain-run waits for a second before the next attempt
+	def fails():
+	    while not raytrain.should_stop():
+	        raytrain.report({"x": 1})
+	        time.sleep(0.01)
+	    raise OSError("second")
+	def killed():
+	    os.kill(os.getpid(), 9)
+	if __name__ == "__main__":
+	    for function, callback in (fails, First()), (killed, Between()):
+	        try:
+	            trainer(function, [callback], workers=1, failures=-1, name=type(callback).__name__).fit()
+	            raise AssertionError
+	        except raytrain.ControllerError as error:
+	            assert type(error.__cause__) is KeyError, error
+	            assert error.result.status == "failed", error.result
+	            assert type(error.result.error) is raytrain.ControllerError, error.result.error
+	    print("ok")
+	EOT
+	timeout -k 9 60 "$PYTHON" first.py >out 2>err && grep ok out &&
+	json_is runs/First/logs/attempt-0/attempt.json .outcome failed .cause callback
 '
 test_expect_success 'before_run() comes before all, and after_run() after failures, too' '
 	cat >around.py <<-\EOT &&

@@ -26,6 +26,7 @@ from .checkpoint import Checkpoint
 from .result import Result
 
 VARIABLE = "RAYTRAIN_FIT_EVENTS"  # for raytrain-run: the path of the FIFO
+FAILURE = "RAYTRAIN_FIT_FAILURE"  # of a file that says how a method has failed
 WAITING_BYTES = 64 << 20  # of events for slow callbacks; further ones are lost
 # Between requests to stop: the first one asks the workers, the second one kills them. Two at
 # the same time would be one, and a third one interrupts the writing of the result.
@@ -41,11 +42,12 @@ def _warn(text: str) -> None:
 
 
 class _Fifo:
-    """The reading end of a FIFO in a directory of its own."""
+    """The reading end of a FIFO in a directory of its own, and a file beside it."""
 
     def __init__(self) -> None:
         self.folder = tempfile.mkdtemp(prefix="raytrain-fit-")
         self.path = os.path.join(self.folder, "events")
+        self.failure = os.path.join(self.folder, "failure")
         self.fd = -1
         try:
             os.mkfifo(self.path, 0o600)
@@ -53,6 +55,17 @@ class _Fifo:
         except BaseException:
             self.close()
             raise
+
+    def keep_failure(self, text: str) -> None:
+        """For raytrain-run, which records it as the end of the run. Without room for it,
+        that is a stop."""
+        try:
+            with open(self.failure + ".new", "w", encoding="utf-8",
+                      errors="replace") as file:
+                file.write(text.replace("\0", "\ufffd"))
+            os.rename(self.failure + ".new", self.failure)
+        except OSError:
+            pass
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -140,7 +153,7 @@ class Listener:
                                         daemon=True)
         self._caller = threading.Thread(target=self._call, name="raytrain-callbacks",
                                         daemon=True)
-        self.environment = {VARIABLE: self._fifo.path}
+        self.environment = {VARIABLE: self._fifo.path, FAILURE: self._fifo.failure}
         self._child: subprocess.Popen[bytes] | None = None
         self._over = threading.Event()
 
@@ -228,6 +241,7 @@ class Listener:
             failed = self.failure
             self._calls.event(line)
             if self.failure is not failed:
+                self._fifo.keep_failure(self.failure_text)
                 self._stop()
 
     def _stop(self) -> None:

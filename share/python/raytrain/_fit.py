@@ -325,6 +325,8 @@ class Fit:
             return result
         if status == 75 or (signals and status < 0):
             raise TrainingStopped(result) from _failures.preemption(result)
+        if result and isinstance(result.error, ControllerError):
+            raise ControllerError(result.error.controller_failure, result)
         if result and result.error:
             _raise_group_error(result)
         what = f"status {status}" if status >= 0 else f"signal {-status}"

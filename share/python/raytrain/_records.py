@@ -11,7 +11,7 @@ import stat
 import tempfile
 from typing import Any, Iterator
 
-from .errors import WorkerError
+from .errors import ControllerError, RaytrainError, WorkerError
 
 BYTES_MAX = 64 << 20  # of a record, and of a line
 TAIL = 1 << 16  # bytes of a log in which a traceback is looked for
@@ -188,8 +188,17 @@ def _log_of(path: str, attempt: dict[str, Any]) -> str:
 TRACEBACK = "Traceback (most recent call last):"
 
 
+def failure_of(record: dict[str, Any], path: str, attempt: dict[str, Any],
+               cause: object) -> WorkerError | ControllerError:
+    """From the record of a failure. cause: "callback" if a method of a UserCallback has
+    ended the run; otherwise it is a worker's."""
+    if cause == "callback":
+        return ControllerError(RaytrainError(record.get("message") or "a callback has failed"))
+    return error_of(record, path, attempt)
+
+
 def error_of(record: dict[str, Any], path: str, attempt: dict[str, Any]) -> WorkerError:
-    """From the record of a failure. A worker puts the traceback of its script after the
+    """From the record of a worker's failure. A worker puts the traceback of its script after the
     message, as much as there is room for; its log has all of it."""
     message, at, tail = (record.get("message") or "").partition("\n" + TRACEBACK)
     log = record.get("log") or _log_of(path, attempt)

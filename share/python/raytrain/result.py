@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _metrics, _returned, _session, _shipping
 from ._read_config import score_of
 from ._config import local_path
-from ._records import checkpoint_files, error_of, last_attempt, read_history, value_of
+from ._records import checkpoint_files, failure_of, last_attempt, read_history, value_of
 from .checkpoint import Checkpoint, check_filesystem, local_filesystem
 from .errors import InvalidArgument, NoSuchCheckpoint, NoSuchMetric, NoSuchRun
 
@@ -28,7 +28,8 @@ class Result:
         function in C: the means over the workers); None if there was none. What the run
         records beside them, such as training_iteration and time_total_s, is found by [].
     checkpoint: the latest Checkpoint, or None.
-    error: a WorkerError if the run failed, otherwise None.
+    error: a WorkerError if the run failed, a ControllerError if a method of a UserCallback
+        has ended it, otherwise None.
     return_value: what the training function has returned on rank 0, in a worker that of
         this worker; None if it has not come to its end, or for a value that cannot be
         pickled.
@@ -77,7 +78,7 @@ class Result:
         status = attempt.get("outcome") or "interrupted"
         error = None
         if status == "failed":
-            error = error_of(attempt, path, attempt)
+            error = failure_of(attempt, path, attempt, attempt.get("cause"))
         history = read_history(path)
         files = checkpoint_files(path)
         result = cls(metrics=_metrics.of_report(history[-1]) if history else None,
@@ -96,7 +97,8 @@ class Result:
 
         if record.get("status") == "failed":
             attempt = last_attempt(path)
-            error = error_of(record.get("error") or attempt, path, attempt)
+            error = failure_of(record.get("error") or attempt, path, attempt,
+                               record.get("cause"))
         metrics = record.get("metrics")
         return cls(metrics=_metrics.of_report(metrics) if metrics else None,
                    checkpoint=Checkpoint(checkpoint) if checkpoint else None, error=error,

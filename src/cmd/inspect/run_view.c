@@ -287,7 +287,7 @@ static const char *cause_text(const json_t *a)
         {"start", " (start)"},         {"node_lost", " (node lost)"},
         {"gpu", " (GPU error)"},       {"time_limit", " (time limit)"},
         {"preempted", " (preempted)"}, {"resize", " (resize)"},
-        {"signal", " (signal)"},
+        {"signal", " (signal)"},       {"callback", " (callback)"},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -26,11 +26,12 @@ enum attempt_cause {
     CAUSE_TIME_LIMIT,
     CAUSE_PREEMPTED,
     CAUSE_RESIZE,
-    CAUSE_SIGNAL /* a stop was requested */
+    CAUSE_SIGNAL,  /* a stop was requested */
+    CAUSE_CALLBACK /* a method of a UserCallback has failed, in the process of fit() */
 };
 
 /* The word for records: "worker", "oom", "hang", "start", "node_lost", "gpu",
- * "time_limit", "preempted", "resize", "signal". */
+ * "time_limit", "preempted", "resize", "signal", "callback". */
 const char *attempt_cause_name(enum attempt_cause cause);
 
 #define FAILURE_HOST_MAX 256

@@ -95,6 +95,17 @@ void callback_list_destroy(struct callback_list *list)
         if ((list)->callbacks[i].ops->slot)                                            \
     (list)->callbacks[i].ops->slot(&(list)->callbacks[i], argument)
 
+bool callback_failed(const struct callback_list *list, char *text, size_t size)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct callback *cb = &list->callbacks[i];
+
+        if (cb->ops->failed && cb->ops->failed(cb, text, size))
+            return true;
+    }
+    return false;
+}
+
 void callback_list_continue(struct callback_list *list, int64_t iteration)
 {
     list->reported = true;

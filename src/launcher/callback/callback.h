@@ -69,6 +69,9 @@ struct callback_ops {
     void (*on_live)(struct callback *cb, const char *line);
     /* A message for the user, without a newline at its end. */
     void (*on_note)(struct callback *cb, const char *text);
+    /* Has it ended the run, by a request to stop, because it has failed? Then its text
+     * says how. */
+    bool (*failed)(struct callback *cb, char *text, size_t size);
     /* The record of an attempt, complete. */
     void (*on_attempt_end)(struct callback *cb, const json_t *attempt);
     /* The Result (train/result.h). */
@@ -112,11 +115,15 @@ void callback_note(struct callback_list *list, const char *fmt, ...)
 void callback_live(struct callback_list *list, const char *line);
 /* Will a progress block be drawn? */
 bool callback_draws(const struct options *opt);
+/* Has one of them ended the run because it has failed? */
+bool callback_failed(const struct callback_list *list, char *text, size_t size);
 void callback_attempt_end(struct callback_list *list, const json_t *attempt);
 void callback_end(struct callback_list *list, const json_t *result);
 
 /* fit() of the Python module wants the events, and this is where. */
 #define CALLBACK_FIT_VARIABLE "RAYTRAIN_FIT_EVENTS"
+/* Where it writes, before it asks to stop, that a method of a UserCallback has failed. */
+#define CALLBACK_FIT_FAILURE_VARIABLE "RAYTRAIN_FIT_FAILURE"
 
 /* progress.c, if it is the callback that is chosen. */
 bool progress_draws(const struct options *opt);

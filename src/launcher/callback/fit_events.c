@@ -4,16 +4,22 @@
  * environment. It reads at once (share/python/raytrain/_events.py); if it does not, a
  * bounded amount is kept, and later lines are lost, and counted in the next one that is
  * kept.
+ *
+ * A method of a callback that fails ends the run: fit() writes why into a file, whose path
+ * is in the environment, too, and sends SIGINT.
  */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "callback/callback.h"
 #include "callback/kept_lines.h"
 #include "util/clock.h"
 #include "util/quote.h"
+#include "util/run_record.h"
 
 #define GATHER_S 0.2 /* how often lines are written */
 #define END_S    5.0 /* how long the end of a run waits for the reader */
@@ -22,6 +28,7 @@ struct fit_events {
     struct event_loop *loop;
     struct kept_lines lines;
     int timer;
+    char *failure; /* the path; NULL: there is no memory, or it is not known */
 };
 
 /* ---- Lines ---- */
@@ -105,6 +112,18 @@ static void on_end(struct callback *cb, const json_t *result)
     finish(cb->impl, END_S);
 }
 
+static bool failed(struct callback *cb, char *text, size_t size)
+{
+    struct fit_events *f = cb->impl;
+    char *said = NULL;
+
+    if (!f->failure || record_read(f->failure, RECORD_OF_RUN, &said, NULL, NULL) < 0)
+        return false;
+    snprintf(text, size, "%s", said);
+    free(said);
+    return true;
+}
+
 /* ---- Create and destroy ---- */
 
 static void start_send(struct callback *cb, const struct callback_context *context)
@@ -131,8 +150,12 @@ static int create(struct callback *cb, const struct callback_context *context,
     }
     f->lines.fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     unsetenv(CALLBACK_FIT_VARIABLE);
+    path = getenv(CALLBACK_FIT_FAILURE_VARIABLE);
+    f->failure = path ? strdup(path) : NULL;
+    unsetenv(CALLBACK_FIT_FAILURE_VARIABLE);
     if (event_loop_every(f->loop, GATHER_S, on_timer, f, &f->timer, err) < 0) {
         kept_lines_clear(&f->lines);
+        free(f->failure);
         free(f);
         return -1;
     }
@@ -148,12 +171,14 @@ static void destroy(struct callback *cb)
     finish(f, 1);
     event_loop_remove(f->loop, f->timer);
     kept_lines_clear(&f->lines);
+    free(f->failure);
     free(f);
 }
 
 const struct callback_ops callback_fit_events = {
     .passes_on = true,
     .create = create,
+    .failed = failed,
     .on_attempt_start = on_attempt_start,
     .on_report = on_report,
     .on_worker_reports = on_worker_reports,

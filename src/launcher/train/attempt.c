@@ -171,14 +171,19 @@ static void stop_say(const struct attempt *a, const char *what)
 /* run->stop has counted another signal. */
 static int on_stop_request(struct attempt *a, struct error *err)
 {
-    const struct failure asked = {.cause = CAUSE_SIGNAL, .rank = -1};
+    struct failure asked = {.cause = CAUSE_SIGNAL, .rank = -1};
     const struct stop_request *stop = &a->run->stop;
     bool again = a->stops > 0;
 
     a->stops = a->view.requests = stop->count;
     if (run_lock_check(a->run->lock, NULL) < 0)
         return on_lock_lost(a, err);
+    if (callback_failed(a->run->callbacks, asked.message, sizeof asked.message))
+        asked.cause = CAUSE_CALLBACK;
     if (stop->hurried) {
+        if (!a->view.stopping && !a->ended)
+            a->failure = asked;
+        a->view.stopping = true;
         stop_say(a, "stopping at once");
         return worker_group_kill(a->group, err);
     }

@@ -134,7 +134,8 @@ static int judge(struct attempt *a, struct attempt_verdict *verdict, struct erro
 /* A failure to start that is not the training function's. */
 static void obstacles_clear(struct attempt *a, struct attempt_verdict *verdict)
 {
-    if (verdict->status == RUN_FAILED && start_obstacles_clear(a) && !a->ended &&
+    if (verdict->status == RUN_FAILED && verdict->cause != CAUSE_CALLBACK &&
+        start_obstacles_clear(a) && !a->ended &&
         a->outcome.failure.cause != CAUSE_OOM)
         a->failure.cause = verdict->cause = CAUSE_START;
 }
@@ -187,10 +188,10 @@ int attempt_conclude(struct attempt *a, struct attempt_end *end, struct error *e
     if (judge(a, &verdict, err) < 0)
         return -1;
     obstacles_clear(a, &verdict);
-    if (verdict.status == RUN_FAILED) {
+    if (verdict.status == RUN_FAILED && verdict.cause != CAUSE_CALLBACK) {
         failure_complete(a, &verdict, end);
         gpu_error_use(a);
-    } else {
+    } else if (verdict.status != RUN_FAILED) {
         a->failure.signal = a->run->stop.signal;
     }
     end->status = verdict.status;

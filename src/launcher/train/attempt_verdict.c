@@ -131,6 +131,11 @@ struct attempt_verdict attempt_judge(const struct attempt_facts *f)
                                 .never_joined = is_never_joined(f)};
 
     v.status = status_settle(f, v.cause);
+    /* What becomes of workers that are ended for that is not a failure of theirs. */
+    if (f->cause == CAUSE_CALLBACK && v.status != RUN_FINISHED) {
+        v.status = RUN_FAILED;
+        return v;
+    }
     if (v.status == RUN_FAILED && !f->ended)
         v.cause = f->outcome->failure.cause == CAUSE_OOM ? CAUSE_OOM
                   : f->outcome->passes                   ? CAUSE_START

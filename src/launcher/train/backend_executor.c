@@ -81,9 +81,15 @@ static bool lost_regain(struct run *run)
 /* A stop was asked for between two attempts. */
 static void stop_between(const struct run *run, struct run_outcome *out)
 {
+    struct failure failed = {.cause = CAUSE_CALLBACK, .rank = -1};
+
     out->status = RUN_STOPPED;
     out->failure =
         (struct failure){.cause = CAUSE_SIGNAL, .rank = -1, .signal = run->stop.signal};
+    if (!callback_failed(run->callbacks, failed.message, sizeof failed.message))
+        return;
+    out->status = RUN_FAILED;
+    out->failure = failed;
 }
 
 /* Find nodes for another attempt. If they do not suffice the run is stopped, not

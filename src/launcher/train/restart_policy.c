@@ -33,6 +33,7 @@ static bool is_own_doing(const struct failure *f)
     case CAUSE_PREEMPTED:
     case CAUSE_RESIZE:
     case CAUSE_SIGNAL:
+    case CAUSE_CALLBACK:
         break;
     }
     return false;
