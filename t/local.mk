@@ -28,8 +28,8 @@ dist_check_SCRIPTS += t/0003-setup.t
 TESTS += t/0003-setup.t
 dist_check_SCRIPTS += t/0002-install.t
 TESTS += t/0002-install.t
-dist_check_SCRIPTS += t/0004-abi.t t/0005-module.t t/0006-packages.t t/0007-ignored.t
-TESTS += t/0004-abi.t t/0005-module.t t/0006-packages.t t/0007-ignored.t
+dist_check_SCRIPTS += t/0004-abi.t t/0005-module.t t/0006-packages.t t/0007-ignored.t t/0008-version.t
+TESTS += t/0004-abi.t t/0005-module.t t/0006-packages.t t/0007-ignored.t t/0008-version.t
 # What scripts/matrix --packages runs.
 EXTRA_DIST += t/packages/use t/container/apptainer t/container/enroot
 # The header as released, with which programs may have been built. HACKING.md says when it may be
