@@ -71,6 +71,38 @@ test_expect_success 'memory that cannot be pinned: copies go through pieces, and
 	run_on_cards unpinned-give 2 late=true give=true scribble=true fail=cuMemHostRegister_v2:1 \
 		fail_at=1 && same_run unpinned-give
 '
+# ahead NAME N [KEY=VALUE]...: a run whose first checkpoint is filled before the first step; the
+# stand-in writes to `calls` which threads pin memory and copy.
+ahead () {
+	rm -f calls log && STANDIN_CUDA_CALLS=$PWD/calls && export STANDIN_CUDA_CALLS &&
+	run_on_cards "$@" "ahead=\"$PWD/calls\""
+	status=$?
+	unset STANDIN_CUDA_CALLS
+	return $status
+}
+test_expect_success 'memory is pinned by another thread while the first checkpoint is filled' '
+	ahead ahead 1 && same_run ahead && none_left 1 && grep "copy main" calls &&
+	head -n 1 calls | grep "pin other" && ! grep "pin main" calls &&
+	ahead ahead-sync 2 --set=run_config.checkpoint_config.mode=sync && same_run ahead-sync &&
+	none_left 2 && ! grep "pin main" calls
+'
+test_expect_success 'this does not spoil a graph that is captured meanwhile' '
+	ahead ahead-capture 1 capture=true && same_run ahead-capture && none_left 1
+'
+test_expect_success 'a checkpoint that is filled and never reported leaves nothing' '
+	ahead dropped 2 dropped=true iterations=0 && none_left 2 && ! grep copy calls &&
+	ahead dropped-first 1 dropped=true && same_run dropped-first && none_left 1
+'
+test_expect_success 'memory that could not be pinned ahead is said once, and copied to all the same' '
+	STANDIN_CUDA_FAIL=cuMemHostRegister_v2:1 && export STANDIN_CUDA_FAIL &&
+	test_when_finished "unset STANDIN_CUDA_FAIL" && ahead refused 1 && same_run refused &&
+	test "$(grep -c "training waits while tensors on cards are copied" err)" = 1
+'
+test_expect_success 'a run that is resumed pins memory while it restores the model' '
+	ahead resumed 2 iterations=2 && STANDIN_CUDA_CALLS=$PWD/later && export STANDIN_CUDA_CALLS &&
+	test_when_finished "unset STANDIN_CUDA_CALLS" && run_on_cards resumed 2 --resume &&
+	same_run resumed && grep "pin other" later && ! grep "pin main" later
+'
 test_expect_success 'a copy that fails after the report fails the save, and the run can be resumed' '
 	expect_status 1 run_on_cards copy 2 overlap=fence fail=cuEventSynchronize:1 fail_at=3 fail_rank=1 &&
 	grep "cuEventSynchronize.*CUDA_ERROR_ILLEGAL_ADDRESS" err &&

@@ -383,8 +383,10 @@ RAYTRAIN_API int raytrain_reducer_gather(raytrain_reducer *reducer);
  *
  * Names are paths such as "model/fc1/weight". Each component is 1..RAYTRAIN_NAME_MAX
  * bytes of printable UTF-8, and not "." or ".."; "raytrain" is reserved as the first
- * one. The data are not copied: they must stay unchanged until raytrain_report()
- * returns (and longer after raytrain_checkpoint_overlap()). All ranks put the same names, types and shapes in the same order.
+ * one. The data are not copied: raytrain_report() reads them. They must stay where they
+ * are, and what they are during that call is saved (longer after
+ * raytrain_checkpoint_overlap()). All ranks put the same names, types and shapes in the
+ * same order.
  */
 RAYTRAIN_API raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx);
 RAYTRAIN_API int raytrain_checkpoint_put(raytrain_checkpoint *ck, const char *name,

@@ -21,6 +21,10 @@
  *          with a fence | "unfenced": it does not, which is wrong
  *   early = FIFO: after the first checkpoint, make reports without one until its given memory
  *          is back, then open and close the FIFO
+ *   ahead = FILE: the first checkpoint is filled before the first step, which begins when the
+ *          stand-in has written to FILE (STANDIN_CUDA_CALLS) that another thread pins memory;
+ *          with `capture` a graph is captured meanwhile
+ *   dropped (false): that checkpoint is discarded, and the report has another one
  *   capture (false): a graph is captured on a stream that has no part in this, while each report
  *          is made and its checkpoint is written; it must not be spoiled
  *   reset (false): the card is reset after the last report, and the function returns
@@ -122,6 +126,7 @@ struct model {
     double *delta;           /* host memory; on a card, pinned */
     double *moved;           /* delta on the card */
     int n_released;          /* of given memory */
+    raytrain_checkpoint *ck; /* filled ahead; NULL: none is */
 };
 
 static double *numbers_new(const struct model *m, uint64_t n)
@@ -530,12 +535,63 @@ static int captured_report(const struct model *m, const raytrain_metric metrics[
     return rc;
 }
 
+/* Has the stand-in written this line? */
+static bool has_line(const char *path, const char *line)
+{
+    FILE *f = fopen(path, "r");
+    char there[64];
+    bool found = false;
+
+    while (f && !found && fgets(there, sizeof there, f))
+        found = strcmp(there, line) == 0;
+    if (f)
+        fclose(f);
+    return found;
+}
+
+#define PIN_POLLS_MAX 12000
+
+static int ahead_put(struct model *m)
+{
+    const struct timespec nap = {.tv_nsec = 10000000};
+    void *stream, *graph;
+    const char *path;
+    bool dropped;
+    int rc;
+
+    if (raytrain_config_string(m->ctx, "ahead", "", &path) ||
+        raytrain_config_bool(m->ctx, "dropped", false, &dropped))
+        abort();
+    if (!*path)
+        return 0;
+    if (m->capture) {
+        must(cuda.cuStreamCreate(&stream, 1));
+        must(cuda.cuStreamBeginCapture_v2(stream, 0));
+    }
+    m->ck = raytrain_checkpoint_create(m->ctx);
+    rc = model_put(m, m->ck);
+    for (int i = 0; rc == 0 && !has_line(path, "pin other\n"); i++) {
+        nanosleep(&nap, NULL);
+        rc = i < PIN_POLLS_MAX ? 0 : RAYTRAIN_EFAILED;
+    }
+    if (m->capture) {
+        must(cuda.cuStreamEndCapture(stream, &graph));
+        must(cuda.cuStreamDestroy_v2(stream));
+    }
+    if (!dropped)
+        return rc;
+    raytrain_checkpoint_discard(m->ck);
+    m->ck = NULL;
+    return rc;
+}
+
 static int report(struct model *m, int64_t iteration, bool give)
 {
     const raytrain_metric metrics[] = {{"loss", 1.0 / (double)iteration}};
-    raytrain_checkpoint *ck = raytrain_checkpoint_create(m->ctx);
-    int rc = give ? model_give(m, ck) : model_put(m, ck);
+    raytrain_checkpoint *ck = m->ck ? m->ck : raytrain_checkpoint_create(m->ctx);
+    int rc = m->ck ? 0 : give ? model_give(m, ck) : model_put(m, ck);
 
+    m->ck = NULL;
     if (rc == 0 && m->overlap)
         rc = raytrain_checkpoint_overlap(ck);
     if (rc == 0)
@@ -583,6 +639,8 @@ static int train(struct model *m, int64_t iterations, bool collect, bool give)
 {
     int rc = model_restore(m);
 
+    if (rc == 0)
+        rc = ahead_put(m);
     while (rc == 0 && raytrain_training_iteration(m->ctx) < iterations) {
         rc = model_step(m, collect);
         if (rc == 0 && collect && raytrain_training_iteration(m->ctx) == 0)

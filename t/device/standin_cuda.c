@@ -28,7 +28,12 @@
  *                              standin_count() says when the process exits
  *   STANDIN_CUDA_VERSION=N     12040 by default
  *   STANDIN_CUDA_CARDS=N       2 by default, at most 8
- *   STANDIN_CUDA_FIRST=N       card 0 of this process is card N of the machine; 0 by default
+ *   STANDIN_CUDA_FIRST=N       card 0 of this process is card N of the machine; 0 by default;
+ *                              visible: the first number of CUDA_VISIBLE_DEVICES
+ *   STANDIN_CUDA_CALLS=FILE    append "pin THREAD" when memory is registered and "copy THREAD"
+ *                              when a copy to the host is queued; THREAD is main or other
+ *   STANDIN_CUDA_SILENT=1      cuDevicePrimaryCtxRetain() does not return
+ *   STANDIN_CUDA_BUSY=1        cards are for one process at a time, and another one has them
  *   STANDIN_CUDA_FAIL=NAME:K   the K-th call of this function since this was set returns 700;
  *                              0: each call
  */
@@ -51,6 +56,7 @@ enum {
     SUCCESS = 0,
     INVALID_VALUE = 1,
     OUT_OF_MEMORY = 2,
+    DEVICE_UNAVAILABLE = 46,
     NO_DEVICE = 100,
     INVALID_DEVICE = 101,
     INVALID_CONTEXT = 201,
@@ -230,6 +236,17 @@ static void log_line(const char *word, int n)
         fprintf(f, "%s %d %d\n", word, (int)getpid(), n);
     if (f)
         fclose(f);
+}
+
+static void call_line(const char *what)
+{
+    const char *path = getenv("STANDIN_CUDA_CALLS");
+    FILE *f = path ? fopen(path, "a") : NULL;
+
+    if (!f)
+        return;
+    fprintf(f, "%s %s\n", what, gettid() == getpid() ? "main" : "other");
+    fclose(f);
 }
 
 static __attribute__((constructor)) void opened(void)
@@ -686,6 +703,7 @@ API int cuGetErrorName(int error, const char **name)
 {
     *name = error == ILLEGAL_ADDRESS        ? "CUDA_ERROR_ILLEGAL_ADDRESS"
             : error == CONTEXT_IS_DESTROYED ? "CUDA_ERROR_CONTEXT_IS_DESTROYED"
+            : error == DEVICE_UNAVAILABLE   ? "CUDA_ERROR_DEVICE_UNAVAILABLE"
                                             : "CUDA_ERROR_OTHER";
     return SUCCESS;
 }
@@ -702,6 +720,11 @@ API int cuDevicePrimaryCtxRetain(void **context, int card)
     ENTER(false)
     if (card < 0 || card >= cards())
         return INVALID_DEVICE;
+    if (number("STANDIN_CUDA_SILENT", 0))
+        for (;;)
+            pause();
+    if (number("STANDIN_CUDA_BUSY", 0))
+        return DEVICE_UNAVAILABLE;
     primaries[card].retained++;
     primaries[card].is_dead = false;
     *context = &primaries[card];
@@ -715,13 +738,21 @@ API int cuDevicePrimaryCtxRelease_v2(int card)
     return SUCCESS;
 }
 
+static int first_card(void)
+{
+    const char *first = getenv("STANDIN_CUDA_FIRST");
+
+    return number(first && strcmp(first, "visible") == 0 ? "CUDA_VISIBLE_DEVICES"
+                                                         : "STANDIN_CUDA_FIRST",
+                  0);
+}
+
 API int cuDeviceGetPCIBusId(char *place, int size, int card)
 {
     ENTER(false)
     if (card < 0 || card >= cards())
         return INVALID_DEVICE;
-    snprintf(place, (size_t)size, "0000:%02x:00.0",
-             (unsigned)(card + number("STANDIN_CUDA_FIRST", 0)));
+    snprintf(place, (size_t)size, "0000:%02x:00.0", (unsigned)(card + first_card()));
     return SUCCESS;
 }
 
@@ -816,6 +847,7 @@ API int cuMemHostRegister_v2(void *p, size_t n, unsigned int flags)
 {
     int rc;
 
+    call_line("pin");
     ENTER_UNSAFE
     if (flags != 1 || !p || n == 0)
         return INVALID_VALUE;
@@ -925,6 +957,7 @@ API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *stream)
 
     ENTER(true)
     pthread_mutex_lock(&lock);
+    call_line("copy");
     rc = copy_add(stream, (uintptr_t)to, true, (uintptr_t)from, n);
     pthread_mutex_unlock(&lock);
     return rc;

@@ -225,6 +225,106 @@ static void memory_that_cannot_be_pinned_is_copied_to_at_once(void **state)
     card_free(p);
 }
 
+struct ahead {
+    struct device_copies *copies;
+    unsigned char *memory;
+    size_t n;
+};
+
+static void *pin_run(void *arg)
+{
+    const struct ahead *a = arg;
+
+    device_copies_pin(a->copies, a->memory, a->n);
+    return NULL;
+}
+
+static void pin_elsewhere(struct device_copies *c, unsigned char *memory, size_t n)
+{
+    struct ahead ahead = {c, memory, n};
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, pin_run, &ahead), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+#define SEAM ((size_t)1 << 20)
+
+/* In another thread, and more of it later: a copy across both parts is one that goes on. */
+static void memory_is_pinned_ahead_and_grows(void **state)
+{
+    unsigned char *p = card_alloc(N), *to = pages();
+    struct kernel before = {p, N, 1, NULL};
+    struct device_copies *c;
+    struct error err;
+
+    (void)state;
+    memset(to, 77, ROOM);
+    assert_int_equal(device_copies_create(&c, &err), 0);
+    assert_int_equal(device_copies_expect(c, RAYTRAIN_CUDA, 0, &err), 0);
+    pin_elsewhere(c, to, SEAM);
+    pin_elsewhere(c, to, ROOM);
+    setenv("STANDIN_CUDA_FAIL", "cuMemHostRegister_v2:0", 1);
+    device_copies_begin(c, to, ROOM);
+    assert_int_equal(launch(NULL, kernel_run, &before), 0);
+    start(c, p, to, true);
+    unsetenv("STANDIN_CUDA_FAIL");
+    assert_false(device_copies_refused(c, &err));
+    assert_int_equal(device_copies_settle(c, &err), 0);
+    all_are(to, N, 77);
+    assert_int_equal(device_copies_wait(c, &err), 0);
+    all_are(to, N, 1);
+    device_copies_destroy(c);
+    free(to);
+    card_free(p);
+}
+
+/* What is beyond comes through pieces. */
+static void memory_of_which_only_the_beginning_can_be_pinned(void **state)
+{
+    unsigned char *p = card_alloc(N), *to = pages();
+    struct kernel before = {p, N, 1, NULL};
+    struct device_copies *c;
+    struct error err;
+
+    (void)state;
+    memset(to, 77, ROOM);
+    assert_int_equal(device_copies_create(&c, &err), 0);
+    assert_int_equal(device_copies_expect(c, RAYTRAIN_CUDA, 0, &err), 0);
+    pin_elsewhere(c, to, SEAM);
+    setenv("STANDIN_CUDA_FAIL", "cuMemHostRegister_v2:0", 1);
+    device_copies_begin(c, to, ROOM);
+    assert_int_equal(launch(NULL, kernel_run, &before), 0);
+    start(c, p, to, true);
+    unsetenv("STANDIN_CUDA_FAIL");
+    assert_true(device_copies_refused(c, &err));
+    all_are(to, SEAM, 77);
+    all_are(to + SEAM, N - SEAM, 1);
+    assert_int_equal(device_copies_wait(c, &err), 0);
+    all_are(to, N, 1);
+    device_copies_destroy(c);
+    free(to);
+    card_free(p);
+}
+
+static void memory_that_is_pinned_ahead_and_not_used_is_given_back(void **state)
+{
+    unsigned char *to = pages();
+    struct device_copies *c;
+    struct error err;
+
+    (void)state;
+    card_free(card_alloc(1)); /* the context remains current */
+    assert_int_equal(device_copies_create(&c, &err), 0);
+    device_copies_pin(c, to, SEAM); /* for no card */
+    assert_int_equal(device_copies_expect(c, RAYTRAIN_CUDA, 0, &err), 0);
+    pin_elsewhere(c, to, ROOM);
+    device_copies_destroy(c);
+    free(to);
+    device_end();
+    assert_int_equal(count(), 0);
+}
+
 static const char *const failing[] = {
     "cuMemcpyDtoHAsync_v2:1", "cuEventRecord:1",  "cuEventRecord:2", "cuEventRecord:3",
     "cuStreamWaitEvent:1",    "cuStreamCreate:1", "cuEventCreate:1", "cuEventCreate:2"};
@@ -367,6 +467,9 @@ int main(void)
         cmocka_unit_test(what_may_change_is_copied_when_settled),
         cmocka_unit_test(what_stays_is_copied_later),
         cmocka_unit_test(memory_that_cannot_be_pinned_is_copied_to_at_once),
+        cmocka_unit_test(memory_is_pinned_ahead_and_grows),
+        cmocka_unit_test(memory_of_which_only_the_beginning_can_be_pinned),
+        cmocka_unit_test(memory_that_is_pinned_ahead_and_not_used_is_given_back),
         cmocka_unit_test(a_copy_that_cannot_be_started_leaves_none_under_way),
         cmocka_unit_test(several_threads_bring_pieces),
         cmocka_unit_test(each_batch_is_there_for_what_is_queued_in_its_turn),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,7 +121,7 @@ static void reported_checkpoints_are_saved(void **state)
 
     (void)state;
     saving_start(false, 1);
-    saving_expect(saving, sizeof model);
+    saving_expect(saving, &(struct saving_need){.bytes = sizeof model});
     for (int64_t k = 1; k <= 3; k++) {
         char path[64];
 
@@ -276,6 +277,28 @@ static void without_memory_for_a_copy_training_waits(void **state)
     saving_stop();
 }
 
+/* What is expected there is prepared nowhere, and the save says so. */
+static void memory_that_is_not_there_ahead_is_reported_by_the_save(void **state)
+{
+    struct error err;
+    char *notes;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(events_create(".", &err), 0);
+    saving_start(false, 1 << 30);
+    for (uint64_t bytes = 1; bytes < (uint64_t)1 << 40; bytes *= 1000)
+        saving_expect(saving, &(struct saving_need){.bytes = bytes});
+    assert_int_equal(begin(1, "checkpoint_000001.h5", &err), 0);
+    assert_holds("checkpoint_000001.h5", 1);
+    events_finish(".", NULL, NULL);
+    assert_int_equal(fs_read(EVENTS_FILE, &notes, &n, NULL), 0);
+    assert_non_null(strstr(notes, "training waits while checkpoints are saved"));
+    assert_ptr_equal(strchr(notes, '\n'), notes + n - 1);
+    free(notes);
+    saving_stop();
+}
+
 static void retention_follows_each_save(void **state)
 {
     struct error err;
@@ -318,6 +341,47 @@ static void children_have_no_copy_of_a_snapshot(void **state)
     snapshot_clear(&s);
 }
 
+#define MIB ((size_t)1 << 20)
+
+static void a_snapshot_grows_where_it_is(void **state)
+{
+    struct snapshot s = {0};
+    struct error err;
+    unsigned char *data;
+
+    (void)state;
+    assert_int_equal(snapshot_reserve(&s, MIB, 1, &err), 0);
+    data = s.data;
+    assert_false(snapshot_moves(&s, 9 * MIB));
+    assert_int_equal(snapshot_reserve(&s, 9 * MIB, 1, &err), 0);
+    assert_ptr_equal(s.data, data);
+    memset(s.data, 1, s.room);
+    assert_true(s.room >= 9 * MIB);
+    assert_true(snapshot_moves(&s, SIZE_MAX / 8));
+    snapshot_clear(&s);
+}
+
+/* A limit on addresses is for all of the process. */
+static void
+a_snapshot_takes_no_more_addresses_than_it_needs_if_they_are_limited(void **state)
+{
+    struct rlimit before, limited;
+    struct snapshot s = {0};
+    struct error err;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limited = before;
+    limited.rlim_cur = (rlim_t)1 << 46;
+    assert_int_equal(setrlimit(RLIMIT_AS, &limited), 0);
+    assert_int_equal(snapshot_reserve(&s, MIB, 1, &err), 0);
+    assert_true(s.addresses == s.room && snapshot_moves(&s, 9 * MIB));
+    assert_int_equal(snapshot_reserve(&s, 9 * MIB, 1, &err), 0);
+    memset(s.data, 1, s.room);
+    snapshot_clear(&s);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,7 +392,11 @@ int main(void)
         SCRATCH(memory_is_given_back_once_the_background_has_written_it),
         SCRATCH(a_synchronous_save_is_durable_when_it_returns),
         SCRATCH(without_memory_for_a_copy_training_waits),
+        SCRATCH(memory_that_is_not_there_ahead_is_reported_by_the_save),
         SCRATCH(retention_follows_each_save),
+        cmocka_unit_test(a_snapshot_grows_where_it_is),
+        cmocka_unit_test(
+            a_snapshot_takes_no_more_addresses_than_it_needs_if_they_are_limited),
         cmocka_unit_test(children_have_no_copy_of_a_snapshot),
     };
 

@@ -298,6 +298,29 @@ int checkpoint_check_tensor(const raytrain_tensor *tensor, const raytrain_slab *
     return 0;
 }
 
+/* Ranks may have equal slabs, and divide the work: a share is never counted as more than an
+ * even one. */
+void checkpoint_expect(raytrain_checkpoint *ck, const raytrain_tensor *tensor,
+                       const raytrain_slab *slab, int size)
+{
+    uint64_t whole, mine;
+
+    if (checkpoint_check_tensor(tensor, NULL, &whole, NULL) < 0 ||
+        checkpoint_check_tensor(tensor, slab, &mine, NULL) < 0)
+        return;
+    whole = (whole + (uint64_t)size - 1) / (uint64_t)size;
+    mine = mine < whole ? mine : whole;
+    ck->expected += mine;
+    if (tensor->device != RAYTRAIN_HOST)
+        ck->expected_devices += mine;
+}
+
+uint64_t checkpoint_expected(const raytrain_checkpoint *ck,
+                             enum checkpoint_snapshot which)
+{
+    return which == SNAPSHOT_DEVICES ? ck->expected_devices : ck->expected;
+}
+
 /* A new entry for it, not yet with its data; NULL on failure. */
 static struct tensor_entry *tensor_add(raytrain_checkpoint *ck, const char *name,
                                        const raytrain_tensor *tensor,

@@ -85,6 +85,7 @@ struct raytrain_checkpoint {
     int (*write_metadata)(const void *arg, struct h5_image *file, struct error *err);
     const void *write_metadata_arg;
     bool stays; /* checkpoint_stays() */
+    uint64_t expected, expected_devices; /* checkpoint_expect() */
     /* Restored: */
     bool restored;
     char *path;

@@ -5,6 +5,7 @@
 
 #include "device/copies.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "device/cards.h"
@@ -25,13 +26,20 @@ struct source {
     bool going;       /* copies may be under way */
 };
 
+/* What is pinned at once. */
+#define PIN_BYTES ((size_t)256 << 20)
+
+/* The memory is pinned from its beginning on, piece by piece. A copy stays in one piece. */
 struct device_copies {
     struct source *sources;
     unsigned char *memory;
     size_t n;
-    struct card *pinned_by; /* NULL: it is not pinned */
-    bool refused;           /* and cannot be */
-    bool noted;             /* as the caller knows */
+    struct card *_Atomic expected; /* device_copies_expect(); NULL: none */
+    struct card *pinned_by;        /* NULL: nothing is pinned */
+    size_t *ends;                  /* of the pieces */
+    size_t n_pieces, room_pieces;
+    bool refused; /* the rest cannot be pinned, */
+    bool noted;   /* as the caller knows */
     struct error why;
 };
 
@@ -43,16 +51,27 @@ int device_copies_create(struct device_copies **out, struct error *err)
 
 /* ---- The memory ---- */
 
+static size_t piece_begin(const struct device_copies *c, size_t i)
+{
+    return i > 0 ? c->ends[i - 1] : 0;
+}
+
+static size_t n_pinned(const struct device_copies *c)
+{
+    return piece_begin(c, c->n_pieces);
+}
+
 void device_copies_forget(struct device_copies *c)
 {
     struct card *card = c->pinned_by;
 
     if (card && !cards_abandoned() && card_resume(card, NULL) == 0) {
-        card->vendor->unpin(c->memory);
+        for (size_t i = 0; i < c->n_pieces; i++)
+            card->vendor->unpin(c->memory + piece_begin(c, i));
         card_leave(card);
     }
     c->memory = NULL;
-    c->n = 0;
+    c->n = c->n_pieces = 0;
     c->pinned_by = NULL;
     c->refused = c->noted = false;
 }
@@ -63,31 +82,91 @@ static bool is_unpinned(const struct device_copies *c)
     return c->pinned_by && card_is_lost(c->pinned_by);
 }
 
+static void memory_set(struct device_copies *c, void *memory, size_t n)
+{
+    if (c->memory != memory || is_unpinned(c))
+        device_copies_forget(c);
+    c->memory = memory;
+    c->n = n > c->n ? n : c->n;
+}
+
 void device_copies_begin(struct device_copies *c, void *memory, size_t n)
 {
     for (struct source *s = c->sources; s; s = s->next)
         s->begun = s->has_settled = s->has_staying = s->going = false;
-    if (c->memory == memory && n <= c->n && !is_unpinned(c))
-        return;
-    device_copies_forget(c);
-    c->memory = memory;
-    c->n = n;
+    memory_set(c, memory, n);
 }
 
-/* Is the memory pinned for this card, whose context is current? */
-static bool memory_pin(struct device_copies *c, struct card *card)
+static int pieces_grow(struct device_copies *c, struct error *err)
+{
+    size_t room = c->room_pieces > 0 ? 2 * c->room_pieces : 8;
+    size_t *ends;
+
+    if (c->n_pieces < c->room_pieces)
+        return 0;
+    ends = reallocarray(c->ends, room, sizeof *ends);
+    if (!ends)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    c->ends = ends;
+    c->room_pieces = room;
+    return 0;
+}
+
+/* Pin all of the memory for this card, whose context is current. */
+static void memory_pin(struct device_copies *c, struct card *card)
 {
     const struct device_vendor *v = card->vendor;
 
-    if (c->pinned_by)
-        return c->pinned_by->vendor == v;
-    if (c->refused)
-        return false;
-    if (v->pin(c->memory, c->n, &c->why) < 0)
-        c->refused = true;
-    else
+    if (c->pinned_by && c->pinned_by->vendor != v)
+        return;
+    for (size_t at; !c->refused && (at = n_pinned(c)) < c->n;) {
+        size_t n = c->n - at < PIN_BYTES ? c->n - at : PIN_BYTES;
+
+        if (pieces_grow(c, &c->why) < 0 || v->pin(c->memory + at, n, &c->why) < 0) {
+            c->refused = true;
+            return;
+        }
         c->pinned_by = card;
-    return !c->refused;
+        c->ends[c->n_pieces++] = at + n;
+    }
+}
+
+int device_copies_expect(struct device_copies *c, int device, int id, struct error *err)
+{
+    struct card *card = card_enter(device, id, err);
+
+    if (!card)
+        return -1;
+    atomic_store(&c->expected, card);
+    card_leave(card);
+    return 0;
+}
+
+void device_copies_pin(struct device_copies *c, void *memory, size_t n)
+{
+    struct card *card = atomic_load(&c->expected);
+
+    memory_set(c, memory, n);
+    if (!card || cards_abandoned() || card_resume(card, NULL) < 0)
+        return;
+    memory_pin(c, card);
+    card_leave(card);
+}
+
+/* How many of the n bytes at `to` are in one piece that is pinned for the card, whose context
+ * is current? */
+static size_t pinned_room(const struct device_copies *c, const struct card *card,
+                          const unsigned char *to, size_t n)
+{
+    size_t at = (size_t)(to - c->memory), i = 0;
+
+    if (!c->pinned_by || c->pinned_by->vendor != card->vendor)
+        return 0;
+    while (i < c->n_pieces && c->ends[i] <= at)
+        i++;
+    if (i == c->n_pieces)
+        return 0;
+    return n < c->ends[i] - at ? n : c->ends[i] - at;
 }
 
 bool device_copies_refused(struct device_copies *c, struct error *why)
@@ -198,14 +277,20 @@ static int copy_queue(struct source *s, const void *from, void *to, size_t n,
 static int copy_start(struct device_copies *c, struct card *card, const void *from,
                       void *to, size_t n, bool stays, struct error *err)
 {
-    struct source *s;
+    const unsigned char *at = from;
+    unsigned char *room = to;
 
     if (card_check_memory(card, from, n, err) < 0)
         return -1;
-    if (!memory_pin(c, card))
-        return device_fetch(card->vendor->device, card->id, from, to, n, err);
-    s = source_of(c, card, err);
-    return s ? copy_queue(s, from, to, n, stays, err) : -1;
+    memory_pin(c, card);
+    for (size_t some; n > 0 && (some = pinned_room(c, card, room, n)) > 0;
+         at += some, room += some, n -= some) {
+        struct source *s = source_of(c, card, err);
+
+        if (!s || copy_queue(s, at, room, some, stays, err) < 0)
+            return -1;
+    }
+    return n > 0 ? device_fetch(card->vendor->device, card->id, at, room, n, err) : 0;
 }
 
 int device_copies_start(struct device_copies *c, int device, int id, const void *from,
@@ -285,5 +370,6 @@ void device_copies_destroy(struct device_copies *c)
         c->sources = s->next;
         source_destroy(s);
     }
+    free(c->ends);
     free(c);
 }

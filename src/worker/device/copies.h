@@ -2,13 +2,14 @@
  * copies.h - copies from cards to host memory that go on while the process does other
  * things: those of a save.
  *
- * The host memory is pinned at its first copy, so that a card writes straight to it, and
- * stays so from one save to the next. If that is not possible, copies go through pinned
- * pieces, and are complete when the call that starts them returns.
+ * The host memory is pinned before its first copy, or ahead of that, so that a card writes
+ * straight to it, and stays so from one save to the next. If that is not possible, copies go
+ * through pinned pieces, and are complete when the call that starts them returns.
  *
  * A save has these calls, in this order: begin, start ..., settle, fence (any number),
  * wait. Only the thread of the training function makes them, but that wait may be called in
- * any thread, also during a fence. Errors: device.h.
+ * any thread, also during a fence. Between two saves any thread may pin or forget the memory,
+ * while no other one makes a call but expect and fence. Errors: device.h.
  */
 #ifndef RAYTRAIN_DEVICE_COPIES_H
 #define RAYTRAIN_DEVICE_COPIES_H
@@ -21,6 +22,13 @@
 struct device_copies;
 
 int device_copies_create(struct device_copies **out, struct error *err);
+/* In the thread of the training function, at any time: memory will be pinned for this card,
+ * which is one that is copied from. */
+int device_copies_expect(struct device_copies *c, int device, int id,
+                         struct error *err);
+/* Pin [memory, memory + n), whole pages, as far as they are not: for device_copies_begin() with
+ * this memory. It may grow from one call to the next. What fails, device_copies_refused() says. */
+void device_copies_pin(struct device_copies *c, void *memory, size_t n);
 /* All copies go to [memory, memory + n), which are whole pages. No copy is under way. The
  * memory must stay until the next begin with another one, or device_copies_forget(). */
 void device_copies_begin(struct device_copies *c, void *memory, size_t n);

@@ -27,12 +27,14 @@ struct saving {
     struct collective_wait *waiting;
     struct tiers *tiers;
     bool refusal_noted;
-    struct device_copies *copies; /* created for the first tensor on a device */
+    struct device_copies *copies; /* created when it is needed, and before a job may */
 
     struct background *thread;    /* created at its first use */
     struct comm *background_comm; /* likewise */
     struct snapshot snapshot;
-    size_t expected; /* bytes for the snapshot */
+    /* Bytes for the snapshot that saving_expect() has asked for; those of devices. */
+    _Atomic size_t expected, expected_devices;
+    atomic_bool expects; /* the thread is going to look at them */
 
     struct save_layout *layout; /* of the last save, for the next */
 
@@ -146,6 +148,18 @@ static bool save_is_over(const struct saving *s)
  * units: the room is a multiple of it. */
 #define UNIT ((size_t)2 << 20)
 
+static size_t units(uint64_t bytes)
+{
+    return (size_t)((bytes + UNIT - 1) / UNIT * UNIT);
+}
+
+static int memory_reserve(struct saving *s, size_t n, struct error *err)
+{
+    if (s->copies && snapshot_moves(&s->snapshot, n))
+        device_copies_forget(s->copies);
+    return snapshot_reserve(&s->snapshot, n, s->n_sharing, err);
+}
+
 static int memory_prepare(struct saving *s, enum checkpoint_snapshot which,
                           struct error *err)
 {
@@ -154,13 +168,10 @@ static int memory_prepare(struct saving *s, enum checkpoint_snapshot which,
 
     if (of_devices > 0 && !s->copies && device_copies_create(&s->copies, err) < 0)
         return -1;
-    if (s->copies && n > s->snapshot.room)
-        device_copies_forget(s->copies);
-    if (snapshot_reserve(&s->snapshot, n, s->n_sharing, err) < 0)
+    if (memory_reserve(s, n, err) < 0)
         return -1;
     if (of_devices > 0)
-        device_copies_begin(s->copies, s->snapshot.data,
-                            (of_devices + UNIT - 1) / UNIT * UNIT);
+        device_copies_begin(s->copies, s->snapshot.data, units(of_devices));
     return 0;
 }
 
@@ -198,23 +209,52 @@ static bool background_agree(struct saving *s, struct comm *comm)
     return false;
 }
 
+/* ---- Memory ahead of the first save ---- */
+
+/* In the thread. What fails, the save will report. */
 static void memory_expect(void *arg, int64_t iteration)
 {
     struct saving *s = arg;
-    struct error why; /* the save will report it */
-
-    (void)iteration;
-    snapshot_reserve(&s->snapshot, s->expected, s->n_sharing, &why);
-}
-
-void saving_expect(struct saving *s, uint64_t bytes)
-{
+    size_t of_devices;
     struct error why;
 
-    if (s->target.config.sync || background_create(&s->thread, &why) < 0)
+    (void)iteration;
+    atomic_store(&s->expects, false);
+    of_devices = atomic_load(&s->expected_devices);
+    if (memory_reserve(s, atomic_load(&s->expected), &why) == 0 && of_devices > 0)
+        device_copies_pin(s->copies, s->snapshot.data, of_devices);
+}
+
+/* What the thread needs. */
+static int expect_prepare(struct saving *s, const struct saving_need *need,
+                          struct error *err)
+{
+    if ((!s->copies && device_copies_create(&s->copies, err) < 0) ||
+        (!s->thread && background_create(&s->thread, err) < 0))
+        return -1;
+    return need->of_devices > 0
+               ? device_copies_expect(s->copies, need->device, need->id, err)
+               : 0;
+}
+
+/* The thread takes the newest sizes, so that one job of these at most is in its queue. */
+void saving_expect(struct saving *s, const struct saving_need *need)
+{
+    size_t of_devices = units(need->of_devices);
+    size_t bytes = s->target.config.sync ? of_devices : units(need->bytes);
+    struct error why;
+
+    if (s->save || s->going ||
+        (bytes <= s->expected && of_devices <= s->expected_devices))
         return;
-    s->expected = (size_t)bytes;
-    background_add(s->thread, memory_expect, s, 0, &why);
+    if (expect_prepare(s, need, &why) < 0)
+        return;
+    if (bytes > s->expected)
+        atomic_store(&s->expected, bytes);
+    if (of_devices > s->expected_devices)
+        atomic_store(&s->expected_devices, of_devices);
+    if (!atomic_exchange(&s->expects, true))
+        background_add(s->thread, memory_expect, s, 0, &why);
 }
 
 static void thread_await(struct saving *s)
@@ -404,6 +444,9 @@ int saving_create(const struct saving_env *env, struct saving **out, struct erro
     s->tiers = env->tiers;
     s->durable = -1;
     atomic_init(&s->copied, false);
+    atomic_init(&s->expected, 0);
+    atomic_init(&s->expected_devices, 0);
+    atomic_init(&s->expects, false);
     s->figures.write_s = NAN;
     *out = s;
     return 0;

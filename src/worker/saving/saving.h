@@ -52,8 +52,14 @@ struct saving_figures {
 struct saving;
 
 int saving_create(const struct saving_env *env, struct saving **out, struct error *err);
-/* The first save will be of about so many bytes on this rank: have the memory ready. */
-void saving_expect(struct saving *s, uint64_t bytes);
+/* What the next save is likely to copy on this rank. */
+struct saving_need {
+    uint64_t bytes, of_devices; /* the latter are among the former */
+    int device, id;             /* a card that has some of them */
+};
+/* Have the memory ready, for cards pinned, in the background, unless a save is under way. What
+ * is prepared only grows, and stays until the end. */
+void saving_expect(struct saving *s, const struct saving_need *need);
 
 /* COLLECTIVE over comm; all ranks return the same. Takes over ck in any case. */
 int saving_begin(struct saving *s, struct comm *comm, raytrain_checkpoint *ck,

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "util/memory.h"
@@ -28,12 +29,18 @@ static void pages_fault(unsigned char *data, size_t n)
         ((volatile unsigned char *)data)[at] = 0;
 }
 
+static uint64_t divided(uint64_t available, int n_sharing)
+{
+    return available / (uint64_t)(n_sharing > 0 ? n_sharing : 1);
+}
+
+/* n bytes more than this process has now. */
 static int room_check(size_t n, int n_sharing, struct error *err)
 {
     char wanted[SIZE_TEXT_MAX], there[SIZE_TEXT_MAX];
     uint64_t available = memory_available();
 
-    if (n <= available / (uint64_t)(n_sharing > 0 ? n_sharing : 1))
+    if (n <= divided(available, n_sharing))
         return 0;
     return error_set(err, RAYTRAIN_ENOMEM,
                      "no memory for a copy of a checkpoint: each of %d workers on this "
@@ -41,11 +48,30 @@ static int room_check(size_t n, int n_sharing, struct error *err)
                      n_sharing, size_format(n, wanted), size_format(available, there));
 }
 
-/* n bytes, a multiple of HUGE_PAGE, aligned to one. */
-static unsigned char *pages_map(size_t n)
+static size_t pages_round(size_t n)
 {
-    unsigned char *all = mmap(NULL, n + HUGE_PAGE, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return (n + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+/* For how many bytes to take addresses, if n are wanted now: a limit on them is for all that
+ * the process does. */
+static size_t addresses_wanted(size_t n, int n_sharing)
+{
+    uint64_t most = divided(memory_available(), n_sharing);
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur != RLIM_INFINITY)
+        return n;
+    if (most > SIZE_MAX / 4)
+        most = SIZE_MAX / 4;
+    return most > n ? pages_round((size_t)most) : n;
+}
+
+/* Addresses of n bytes, a multiple of HUGE_PAGE, aligned to one, without memory. */
+static unsigned char *addresses_map(size_t n)
+{
+    unsigned char *all = mmap(NULL, n + HUGE_PAGE, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     size_t before;
 
     if (all == MAP_FAILED)
@@ -61,26 +87,42 @@ static unsigned char *pages_map(size_t n)
     return all + before;
 }
 
+/* With fewer addresses if there are not so many. */
+static int addresses_take(struct snapshot *s, size_t n, int n_sharing)
+{
+    s->addresses = addresses_wanted(n, n_sharing);
+    s->data = addresses_map(s->addresses);
+    if (!s->data && s->addresses > n) {
+        s->addresses = n;
+        s->data = addresses_map(n);
+    }
+    return s->data ? 0 : -1;
+}
+
+bool snapshot_moves(const struct snapshot *s, size_t n)
+{
+    return s->data && n > s->addresses;
+}
+
 int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *err)
 {
     char size[SIZE_TEXT_MAX];
-    unsigned char *data;
 
     if (n <= s->room)
         return 0;
-    if (n > SIZE_MAX / 2)
+    if (n > SIZE_MAX / 4)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-    snapshot_clear(s);
-    n = (n + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    if (room_check(n, n_sharing, err) < 0)
+    if (snapshot_moves(s, n))
+        snapshot_clear(s);
+    n = pages_round(n);
+    if (room_check(n - s->room, n_sharing, err) < 0)
         return -1;
-    data = pages_map(n);
-    if (!data)
+    if ((!s->data && addresses_take(s, n, n_sharing) < 0) ||
+        mprotect(s->data, n, PROT_READ | PROT_WRITE) < 0)
         return error_set(err, RAYTRAIN_ENOMEM,
                          "no memory for a copy of a checkpoint, %s: %s",
                          size_format(n, size), strerror(errno));
-    pages_fault(data, n);
-    s->data = data;
+    pages_fault(s->data + s->room, n - s->room);
     s->room = n;
     return 0;
 }
@@ -88,6 +130,6 @@ int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *
 void snapshot_clear(struct snapshot *s)
 {
     if (s->data)
-        munmap(s->data, s->room);
+        munmap(s->data, s->addresses);
     *s = (struct snapshot){0};
 }

@@ -3,11 +3,13 @@
  * on while they are written.
  *
  * The pages are faulted in before anything is copied (a fresh page costs more than the
- * copy into it), and the buffer is kept from one save to the next.
+ * copy into it), and the buffer is kept from one save to the next. It has addresses for as
+ * much as it may ever need, so that it grows in place: what is pinned stays so.
  */
 #ifndef RAYTRAIN_SAVING_SNAPSHOT_H
 #define RAYTRAIN_SAVING_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/error.h"
@@ -15,6 +17,7 @@
 struct snapshot {
     unsigned char *data; /* aligned to a page; NULL: none yet */
     size_t room;
+    size_t addresses; /* that it may grow to where it is */
 };
 
 /*
@@ -23,6 +26,8 @@ struct snapshot {
  * buffers: no process should be killed for a copy.
  */
 int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *err);
+/* Would snapshot_reserve() unmap what is there? Else it stays where it is. */
+bool snapshot_moves(const struct snapshot *s, size_t n);
 void snapshot_clear(struct snapshot *s);
 
 #endif

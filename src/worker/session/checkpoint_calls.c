@@ -48,6 +48,23 @@ raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx)
     return checkpoint_create(&ctx->error);
 }
 
+/* Memory for the copy is made ready while the checkpoint is being filled, or while what was
+ * restored is in use. */
+static void snapshot_expect(raytrain_checkpoint *ck, const raytrain_tensor *tensor,
+                            const raytrain_slab *slab)
+{
+    const raytrain_context *ctx = session_current();
+    struct saving_need need = {.device = (int)tensor->device, .id = tensor->device_id};
+
+    if (!ctx || !ctx->saving)
+        return;
+    checkpoint_expect(ck, tensor, slab, ctx->comm->size);
+    need.bytes = checkpoint_expected(ck, SNAPSHOT_ALL);
+    if (tensor->device != RAYTRAIN_HOST)
+        need.of_devices = checkpoint_expected(ck, SNAPSHOT_DEVICES);
+    saving_expect(ctx->saving, &need);
+}
+
 static int put(raytrain_checkpoint *ck, const char *call, const char *name,
                const raytrain_tensor *tensor, const raytrain_slab *slab,
                raytrain_release release, void *arg)
@@ -66,8 +83,11 @@ static int put(raytrain_checkpoint *ck, const char *call, const char *name,
     if (tensor->device != RAYTRAIN_HOST &&
         session_device_put_check(name, tensor, slab, err) < 0)
         return session_status(NULL, -1);
-    return session_status(NULL,
-                          checkpoint_give(ck, name, tensor, slab, release, arg, err));
+    if (checkpoint_give(ck, name, tensor, slab, release, arg, err) < 0)
+        return session_status(NULL, -1);
+    if (tensor->device != RAYTRAIN_HOST || !release) /* else it is not copied */
+        snapshot_expect(ck, tensor, slab);
+    return RAYTRAIN_OK;
 }
 
 int raytrain_checkpoint_put(raytrain_checkpoint *ck, const char *name,
@@ -190,11 +210,14 @@ static int get(raytrain_checkpoint *ck, const char *call, const char *name,
         return bad;
     if (!name || !tensor)
         return session_null(NULL, call, name ? "tensor" : "name");
-    if (tensor->device != RAYTRAIN_HOST)
+    if (tensor->device == RAYTRAIN_HOST)
         return session_status(
-            NULL, session_device_get(ck, name, tensor, slab, session_error(NULL)));
-    return session_status(NULL,
-                          checkpoint_get(ck, name, tensor, slab, session_error(NULL)));
+            NULL, checkpoint_get(ck, name, tensor, slab, session_error(NULL)));
+    if (session_device_get(ck, name, tensor, slab, session_error(NULL)) < 0)
+        return session_status(NULL, -1);
+    if (session_current() && session_current()->restored == ck)
+        snapshot_expect(ck, tensor, slab);
+    return RAYTRAIN_OK;
 }
 
 int raytrain_checkpoint_get(raytrain_checkpoint *ck, const char *name,

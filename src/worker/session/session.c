@@ -242,7 +242,8 @@ static void saving_warm(raytrain_context *ctx)
     if (!ctx->restored)
         return;
     bytes = checkpoint_file_bytes(ctx->restored) / (uint64_t)ctx->comm->size;
-    saving_expect(ctx->saving, bytes + bytes / 16 + (1 << 20));
+    bytes += bytes / 16 + (1 << 20);
+    saving_expect(ctx->saving, &(struct saving_need){.bytes = bytes});
 }
 
 static int session_init(raytrain_context *ctx, struct error *err)
