@@ -101,6 +101,10 @@ test_expect_success 'codes of words and what preprocessors make are on the card,
 test_expect_success 'batches go back to the host in the middle of the training' '
 	rm log && with_card back 2 "$npz" back=true && same_runs host back && none_left 2
 '
+test_expect_success 'a graph that is captured while batches are copied is not spoiled' '
+	rm log && with_card capture 2 "$npz $shuffle" epochs=3 capture=true &&
+	same_runs host-shuffle capture && none_left 2
+'
 test_expect_success 'a run that is killed in the middle of an epoch is resumed by other workers' '
 	expect_status 1 with_card killed 3 "$npz $shuffle" epochs=3 kill_at=4 &&
 	with_card killed 2 "$npz $shuffle" epochs=3 --resume && same host-shuffle killed &&

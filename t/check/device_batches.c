@@ -14,6 +14,8 @@
  *   sync (false): wait for each batch's kernels
  *   grow (false): the batch size changes with the second epoch
  *   ragged = NAME: a column that raytrain_dataset_ragged() must have, in host memory
+ *   capture (false): a graph is captured from each report to the next, on a stream that has no
+ *          part in this; it must not be spoiled
  *   back (false): from the second epoch on, batches are in host memory
  *   kill_at (0): the last rank is killed at the report of this iteration
  *   fail = a value of STANDIN_CUDA_FAIL, from the third batch on
@@ -40,6 +42,10 @@
     F(cuMemAlloc_v2, (uint64_t *, size_t))                                             \
     F(cuMemFree_v2, (uint64_t))                                                        \
     F(cuStreamSynchronize, (void *))                                                   \
+    F(cuStreamCreate, (void **, unsigned int))                                         \
+    F(cuStreamDestroy_v2, (void *))                                                    \
+    F(cuStreamBeginCapture_v2, (void *, int))                                          \
+    F(cuStreamEndCapture, (void *, void **))                                           \
     F(standin_launch, (void *, void (*)(void *), void *))
 
 #define MEMBER(name, arguments) int(*name) arguments;
@@ -82,7 +88,7 @@ static void must(int rc)
 struct job {
     raytrain_context *ctx;
     raytrain_dataset *ds;
-    bool card, sync, grow, back;
+    bool card, sync, grow, back, capture;
     int id;
     char names[256];
     const char *columns[COLUMNS_MAX], *ragged, *fail;
@@ -90,6 +96,7 @@ struct job {
     int64_t batch, epochs, every, kill_at;
     int64_t n_batches;
     double *sums; /* of each column: on the card, or the host */
+    void *captured; /* the stream that captures; NULL: none does */
 };
 
 static bool setting(const struct job *j, const char *key, bool fallback)
@@ -128,6 +135,7 @@ static void job_read(struct job *j, raytrain_context *ctx)
     j->sync = setting(j, "sync", false);
     j->grow = setting(j, "grow", false);
     j->back = setting(j, "back", false);
+    j->capture = setting(j, "capture", false);
     j->batch = number(j, "batch", 12);
     j->epochs = number(j, "epochs", 2);
     j->every = number(j, "every", 4);
@@ -285,14 +293,36 @@ static int batch_use(struct job *j, uint64_t rows)
     return rc;
 }
 
+/* In the global mode, in which unsafe calls of any thread spoil it. */
+static void capture_begin(struct job *j)
+{
+    if (!j->capture || j->captured)
+        return;
+    must(cuda.cuStreamCreate(&j->captured, 1));
+    must(cuda.cuStreamBeginCapture_v2(j->captured, 0));
+}
+
+static void capture_end(struct job *j)
+{
+    void *graph;
+
+    if (!j->captured)
+        return;
+    must(cuda.cuStreamEndCapture(j->captured, &graph));
+    must(cuda.cuStreamDestroy_v2(j->captured));
+    j->captured = NULL;
+}
+
 /* The sums of all workers, which rank 0 goes on with. */
 static int report(struct job *j)
 {
     const raytrain_metric metrics[] = {{"loss", 1}};
     raytrain_tensor sums = sums_of(j);
-    int rc = raytrain_allreduce_tensor(j->ctx, &sums, RAYTRAIN_SUM);
     raytrain_checkpoint *ck;
+    int rc;
 
+    capture_end(j);
+    rc = raytrain_allreduce_tensor(j->ctx, &sums, RAYTRAIN_SUM);
     if (rc)
         return rc;
     if (raytrain_training_iteration(j->ctx) + 1 == j->kill_at &&
@@ -326,8 +356,10 @@ static int epoch_run(struct job *j)
     uint64_t rows;
     int rc = epoch_begin(j);
 
-    while (rc == 0 && (rc = raytrain_dataset_next(j->ds, &rows)) == 0) {
-        rc = batch_use(j, rows);
+    while (rc == 0) {
+        capture_begin(j);
+        if ((rc = raytrain_dataset_next(j->ds, &rows)) == 0)
+            rc = batch_use(j, rows);
         if (rc == 0 && j->n_batches % j->every == 0)
             rc = report(j);
     }
