@@ -51,7 +51,7 @@ rooms () {
 	worker saving device rank wireup replica run checkpoint comm config
 	worker command average loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
 	worker session saving device rank serve predict data preprocess frame backend mpi wireup protocol run checkpoint hdf5 comm config
-	worker probe gbdt session mpi wireup run hdf5 comm protocol site config
+	worker probe gbdt session device mpi wireup run hdf5 comm protocol site config
 	worker gbdt loop session rank data preprocess frame wireup comm config
 	worker lightgbm gbdt comm config
 	worker xgboost gbdt backend wireup comm config

@@ -142,4 +142,62 @@ test_expect_success '--check says how workers share GPUs, and that a mode forbid
 test_expect_success 'each process that opened the library has closed it' '
 	test "$(grep -c ^open log)" = "$(grep -c ^close log)"
 '
+# The cards themselves are others' than NVML's: they have stand-ins of their own.
+# tries [OPTION]...: a check of two workers, each with a card of these, into the file json.
+tries () {
+	cards 2 4
+	LD_LIBRARY_PATH=$PWD/cuda:$LD_LIBRARY_PATH raytrain-run --check --json --launcher local \
+		--storage runs --gpu -n 2 "$@" >json 2>err
+}
+# found VERDICT NAME TEXT: there is such a finding about GPUs, with this in its detail.
+found () {
+	jq -e --arg verdict "$1" --arg name "$2" --arg text "$3" ".findings | any(
+		.topic == \"GPUs\" and .verdict == \$verdict and .name == \$name and
+		(.detail | contains(\$text)) and (.remedy != null or .verdict == \"ok\"))" json >/dev/null ||
+	{ jq -c ".findings[] | select(.topic == \"GPUs\")" json >&2; return 1; }
+}
+# with NAME VALUE COMMAND...: with this in the environment.
+with () {
+	( export "$1=$2" && shift 2 && "$@" )
+}
+mkdir cuda host && ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/libnccl.so.2" cuda/
+STANDIN_CUDA_FIRST=visible
+export STANDIN_CUDA_FIRST
+test_expect_success '--check copies to each card and back, and adds over the cards by NCCL' '
+	tries && found ok copy "2 cards" && found ok "sum of cards" "right result" &&
+	found ok NCCL "version 2.28.9" &&
+	LD_LIBRARY_PATH=$PWD/cuda:$LD_LIBRARY_PATH raytrain-run --check --launcher local \
+		--storage runs --gpu -n 2 >out && grep "ok  *copy  *2 cards, there and back" out
+'
+test_expect_success 'without NCCL, or on a card that they share, workers add through the host, and why' '
+	ln -sf "$builddir/t/device/empty/libnccl.so.2" host/ &&
+	with LD_LIBRARY_PATH "$PWD/host:$PWD/cuda:$LD_LIBRARY_PATH" raytrain-run --check --json \
+		--launcher local --storage runs --gpu -n 2 >json && found ok "sum of cards" "right" &&
+	found skipped NCCL "update it to NCCL 2.10" &&
+	tries -n 4 --gpus-per-worker 0.5 && found ok "sum of cards" "right" &&
+	found skipped NCCL "share card"
+'
+test_expect_success 'a card that cannot be copied to is wrong, with the rank and the error' '
+	expect_status 4 with STANDIN_CUDA_FAIL cuMemcpyHtoDAsync_v2:0 tries &&
+	found wrong copy "card 0: CUDA" && found skipped "sum of cards" "could not be copied"
+'
+test_expect_success 'a card in exclusive mode that another process has is wrong' '
+	expect_status 4 with STANDIN_CUDA_BUSY 1 tries && found wrong copy "compute mode"
+'
+test_expect_success 'a driver that is too old is wrong, and so is a worker that sees no card' '
+	expect_status 4 with STANDIN_CUDA_VERSION 10020 tries && found wrong copy "update it" &&
+	expect_status 4 with STANDIN_CUDA_CARDS 0 tries && found wrong copy "no CUDA card"
+'
+test_expect_success 'an NCCL that fails, or kills a worker, is wrong' '
+	expect_status 4 with STANDIN_NCCL_FAIL ncclCommInitRank:1 tries &&
+	found ok copy "2 cards" && found wrong "sum of cards" "ncclCommInitRank" &&
+	expect_status 4 with STANDIN_NCCL_DIE 1 tries &&
+	found wrong "sum of cards" "did not come back" && no_process_left
+'
+test_expect_success 'without a driver, what it would do is skipped, with the reason' '
+	CUDA_VISIBLE_DEVICES=0,1 LD_LIBRARY_PATH= raytrain-run --check --json --launcher local \
+		--storage runs --gpu -n 2 >json && found skipped copy "install the driver" &&
+	raytrain-run --check --json --launcher local --storage runs >json &&
+	found skipped copy "without GPUs"
+'
 test_done

@@ -14,7 +14,8 @@
 #include "config/train_config.h"
 #include "protocol/site_report.h"
 
-extern const struct check_ops check_node, check_gpu, check_mpi, check_shared_storage;
+extern const struct check_ops check_node, check_gpu, check_card, check_mpi,
+    check_shared_storage;
 
 static struct train_config cfg;
 static struct findings findings;
@@ -310,6 +311,37 @@ static void shared_gpus_are_judged(void **state)
     cfg.scaling_config.gpu_parts = 0;
 }
 
+static void what_workers_tried_with_cards_is_judged(void **state)
+{
+#define TRIED(cards, sum)                                                              \
+    "{\"nodes\":[{\"node\":\"n1\"}],\"ranks\":[{\"node\":\"n1\",\"cards\":" cards      \
+    "}]" sum "}"
+#define WORKS "[{\"id\":0,\"device\":1,\"failed\":null,\"bytes_s\":9e9}]"
+    (void)state;
+    cfg.scaling_config.gpus_per_worker = 1;
+    judge(&check_card, TRIED("\"silent\"", ""));
+    expect("copy", VERDICT_WRONG, "the driver of n1 does not answer rank 0");
+    expect("NCCL", VERDICT_SKIPPED, "could not be copied to");
+    judge(&check_card, TRIED("[{\"id\":1,\"failed\":\"E\",\"missing\":false}]", ""));
+    expect("copy", VERDICT_WRONG, "rank 0 on n1, card 1: E");
+    judge(&check_card, TRIED("[{\"id\":1,\"failed\":\"E\",\"missing\":true}]", ""));
+    expect("copy", VERDICT_SKIPPED, "rank 0 on n1: E");
+    judge(&check_card, TRIED(WORKS, ""));
+    expect("copy", VERDICT_OK, "1 card, there and back: the same bytes, 9.0 GB/s");
+    expect("sum of cards", VERDICT_SKIPPED, "ended before");
+    judge(&check_card, TRIED(WORKS, ",\"card_sum\":{}"));
+    expect("sum of cards", VERDICT_WRONG, "did not come back");
+    expect("NCCL", VERDICT_SKIPPED, "has failed");
+    judge(&check_card, TRIED(WORKS, ",\"card_sum\":{\"failed\":\"F\"}"));
+    expect("sum of cards", VERDICT_WRONG, "F");
+    judge(&check_card, TRIED(WORKS, ",\"card_sum\":{\"right\":true,\"host\":\"H\"}"));
+    expect("sum of cards", VERDICT_OK, "right result");
+    expect("NCCL", VERDICT_SKIPPED, "H");
+    judge(&check_card, TRIED(WORKS, ",\"card_sum\":{\"right\":true,\"library\":\"L\","
+                                    "\"version\":22809}"));
+    expect("NCCL", VERDICT_OK, "L, version 2.28.9");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +356,7 @@ int main(void)
         TEST(what_a_node_sees_late_is_named),
         TEST(each_worker_has_its_own_gpus),
         TEST(shared_gpus_are_judged),
+        TEST(what_workers_tried_with_cards_is_judged),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -13,6 +13,10 @@
 #define HANDLE                                                                         \
     ": a stream or event was destroyed while it was in use: before a stream is "       \
     "destroyed, name another one, or NULL, by raytrain_set_stream()"
+#define BUSY                                                                           \
+    ": another process has the card, whose compute mode allows one at a time, or "     \
+    "none: nvidia-smi -q -d COMPUTE shows it, and an administrator may run "           \
+    "nvidia-smi -c DEFAULT"
 #define CAPTURE                                                                        \
     ": a graph is being captured: call raytrain before the capture begins or after "   \
     "it ends"
@@ -22,6 +26,7 @@ static const struct {
     const char *text;
 } hints[] = {
     {4, 4, RESET},      /* ..._DEINITIALIZED */
+    {46, 46, BUSY},     /* ..._DEVICE_UNAVAILABLE, of CUDA alone */
     {201, 201, RESET},  /* ..._INVALID_CONTEXT */
     {400, 400, HANDLE}, /* ..._INVALID_HANDLE */
     {700, 700, KERNEL}, /* ..._ILLEGAL_ADDRESS */

@@ -11,6 +11,7 @@
 
 #include "gbdt/booster.h"
 #include "hdf5/h5_facts.h"
+#include "probe/card_trial.h"
 #include "probe/link_speed.h"
 #include "probe/rank_facts.h"
 #include "probe/shared_storage.h"
@@ -25,12 +26,17 @@
 #define N_SAVED   (1 << 18) /* float32: 1 MiB */
 #define HOST_ROOM 256
 
+/* For copies to cards and back: their driver may have to start. Less than the time after which
+ * a worker that does nothing is said to hang. */
+#define CARDS_LIMIT_S 40.0
+
 struct probe {
     raytrain_context *ctx;
     struct comm *comm;
     const struct world *world;
     const char *dir;
     json_t *report;
+    int device; /* of this worker's card, with which all ranks can go on; RAYTRAIN_HOST: none */
 };
 
 /* ---- Steps ---- */
@@ -242,8 +248,6 @@ static int checkpoint_try(struct probe *p, struct error *err)
     return 0;
 }
 
-/* ---- The training function ---- */
-
 /* What is known so far, for the case that the next step never ends. */
 static int report_write(struct probe *p, struct error *err)
 {
@@ -263,11 +267,58 @@ static int report_write(struct probe *p, struct error *err)
     return rc;
 }
 
+/* ---- Cards ---- */
+
+/* Of the first card, if no card of this worker has failed. */
+static int device_of(const json_t *cards)
+{
+    for (size_t i = 0; i < json_array_size(cards); i++)
+        if (!json_is_null(json_object_get(json_array_get(cards, i), "failed")))
+            return RAYTRAIN_HOST;
+    return (int)json_integer_value(json_object_get(json_array_get(cards, 0), "device"));
+}
+
+static int cards_try(struct probe *p, struct error *err)
+{
+    const char *each = getenv("RAYTRAIN_GPUS_PER_WORKER");
+    int n = each ? atoi(each) : 0;
+    json_t *cards = n > 0 ? card_trial_copies(n, CARDS_LIMIT_S) : json_null();
+    int64_t able;
+
+    p->device = device_of(cards);
+    able = p->device != RAYTRAIN_HOST;
+    if (rank_facts_each(p->comm, "cards", cards, p->report, err) < 0 ||
+        p->comm->ops->allreduce(p->comm, &able, 1, COMM_INT64, COMM_MIN, err) < 0)
+        return -1;
+    if (!able)
+        p->device = RAYTRAIN_HOST;
+    return 0;
+}
+
+/* A library that fails is no reason not to finish: all ranks return the same. */
+static int card_sum_try(struct probe *p, struct error *err)
+{
+    json_t *sum;
+    struct error why;
+
+    if (p->device == RAYTRAIN_HOST)
+        return 0;
+    sum = json_object();
+    json_object_set_new(p->report, "card_sum", sum);
+    if (comm_agree(p->comm, report_write(p, err), err) < 0)
+        return -1;
+    if (card_trial_sum(p->ctx, p->device, sum, &why) < 0)
+        json_object_set_new(sum, "failed", json_text(why.text));
+    return 0;
+}
+
+/* ---- The training function ---- */
+
 static int probe_run(struct probe *p, struct error *err)
 {
     static int (*const steps[])(struct probe * p, struct error * err) = {
-        sum_try,  facts_gather, names_try,  clocks_try,     link_try,
-        hdf5_try, trees_try,    shared_try, checkpoint_try,
+        sum_try,   facts_gather, names_try,      clocks_try, link_try,     hdf5_try,
+        trees_try, shared_try,   checkpoint_try, cards_try,  card_sum_try,
     };
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
@@ -281,7 +332,8 @@ int raytrain_site_check(raytrain_context *ctx)
     struct probe p = {.ctx = ctx,
                       .world = ctx->env.world,
                       .dir = ctx->env.run_dir,
-                      .report = json_object()};
+                      .report = json_object(),
+                      .device = RAYTRAIN_HOST};
     struct error err;
     int rc = -1;
 

@@ -153,3 +153,16 @@ int rank_facts_add(struct comm *comm, const struct world *world, const char *key
     json_decref(all);
     return 0;
 }
+
+int rank_facts_each(struct comm *comm, const char *key, json_t *value, json_t *report,
+                    struct error *err)
+{
+    json_t *all, *ranks = json_object_get(report, "ranks");
+
+    if (values_gather(comm, value, &all, err) < 0)
+        return -1;
+    for (size_t i = 0; i < json_array_size(all); i++)
+        json_object_set(json_array_get(ranks, i), key, json_array_get(all, i));
+    json_decref(all);
+    return 0;
+}

@@ -17,4 +17,9 @@ int rank_facts_gather(struct comm *comm, const struct world *world, const char *
 int rank_facts_add(struct comm *comm, const struct world *world, const char *key,
                    json_t *value, json_t *report, struct error *err);
 
+/* COLLECTIVE: a value of each rank, put as `key` into the objects of ranks on rank 0. The
+ * reference is taken. */
+int rank_facts_each(struct comm *comm, const char *key, json_t *value, json_t *report,
+                    struct error *err);
+
 #endif

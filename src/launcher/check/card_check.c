@@ -1,0 +1,170 @@
+/* card_check.c - what workers have tried with their cards: copies, a sum over all of them, and
+ * NCCL. */
+#include <string.h>
+
+#include "check/node_judge.h"
+
+#define TOPIC "GPUs"
+
+static const char *const names[] = {"copy", "sum of cards", "NCCL", NULL};
+
+static const char remedy_copy[] = "see nvidia-smi and the messages of the kernel "
+                                  "(dmesg) on that node, and drain it if "
+                                  "the card is broken";
+
+/* ---- Copies ---- */
+
+/* Is there a driver, so that a library which is missing or too old is a mistake? */
+static bool has_driver(const struct check_context *context, const json_t *rank)
+{
+    const json_t *nodes = check_nodes(context);
+
+    if (json_is_object(json_object_get(rank, "gpus")))
+        return true;
+    for (size_t i = 0; i < json_array_size(nodes); i++) {
+        const json_t *node = json_array_get(nodes, i);
+
+        if (strcmp(fact_text(node, "node"), fact_text(rank, "node")) == 0)
+            return fact_number(node, "gpu_devices", 0) > 0;
+    }
+    return false;
+}
+
+/* The first card of this rank that failed; NULL: none did. */
+static const json_t *failed_card(const json_t *rank)
+{
+    const json_t *cards = json_object_get(rank, "cards");
+
+    for (size_t i = 0; i < json_array_size(cards); i++)
+        if (*fact_text(json_array_get(cards, i), "failed"))
+            return json_array_get(cards, i);
+    return NULL;
+}
+
+/* True: there is something to say against it, which is said. */
+static bool rank_judge(const struct check_context *context, size_t i,
+                       const json_t *rank, struct findings *findings)
+{
+    const json_t *card = failed_card(rank), *cards = json_object_get(rank, "cards");
+    bool missing = json_is_true(json_object_get(card, "missing"));
+
+    if (json_is_string(cards))
+        finding_add(findings, TOPIC, "copy", VERDICT_WRONG, remedy_copy,
+                    "the driver of %s does not answer rank %zu",
+                    fact_text(rank, "node"), i);
+    else if (card && missing && !has_driver(context, rank))
+        finding_add(findings, TOPIC, "copy", VERDICT_SKIPPED,
+                    "install the driver, with its library, on the nodes with GPUs",
+                    "rank %zu on %s: %s", i, fact_text(rank, "node"),
+                    fact_text(card, "failed"));
+    else if (card)
+        finding_add(findings, TOPIC, "copy", VERDICT_WRONG, remedy_copy,
+                    "rank %zu on %s, card %.0f: %s", i, fact_text(rank, "node"),
+                    fact_number(card, "id", 0), fact_text(card, "failed"));
+    return json_is_string(cards) || card;
+}
+
+static void speed_say(const json_t *ranks, struct findings *findings)
+{
+    double slowest = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(ranks); i++) {
+        const json_t *cards = json_object_get(json_array_get(ranks, i), "cards");
+
+        for (size_t k = 0; k < json_array_size(cards); k++, n++) {
+            double speed = fact_number(json_array_get(cards, k), "bytes_s", 0);
+
+            slowest = n == 0 || speed < slowest ? speed : slowest;
+        }
+    }
+    finding_add(findings, TOPIC, "copy", VERDICT_OK, NULL,
+                "%zu card%s, there and back: the same bytes, %s%.1f GB/s", n,
+                n == 1 ? "" : "s", n == 1 ? "" : "the slowest ", slowest / 1e9);
+}
+
+/* Are all right? */
+static bool copies_judge(const struct check_context *context, const json_t *ranks,
+                         struct findings *findings)
+{
+    for (size_t i = 0; i < json_array_size(ranks); i++)
+        if (rank_judge(context, i, json_array_get(ranks, i), findings))
+            return false;
+    speed_say(ranks, findings);
+    return true;
+}
+
+/* ---- Collectives ---- */
+
+static void library_judge(const json_t *sum, struct findings *findings)
+{
+    int version = (int)fact_number(sum, "version", 0);
+
+    if (*fact_text(sum, "host"))
+        finding_add(
+            findings, TOPIC, "NCCL", VERDICT_SKIPPED,
+            "with NCCL 2.10 or later (libnccl.so.2) on all nodes, and a card for "
+            "each worker, collectives do not go through host memory",
+            "%s", fact_text(sum, "host"));
+    else
+        finding_add(findings, TOPIC, "NCCL", VERDICT_OK, NULL, "%s, version %d.%d.%d",
+                    fact_text(sum, "library"), version / 10000, version / 100 % 100,
+                    version % 100);
+}
+
+/* Without an outcome the workers have not come back from it. */
+static void sum_judge(const json_t *sum, struct findings *findings)
+{
+    const char *failed = fact_text(sum, "failed");
+
+    if (json_is_true(json_object_get(sum, "right"))) {
+        finding_add(findings, TOPIC, "sum of cards", VERDICT_OK, NULL,
+                    "an allreduce of memory of the cards has the right result");
+        library_judge(sum, findings);
+        return;
+    }
+    finding_add(
+        findings, TOPIC, "sum of cards", VERDICT_WRONG,
+        "set NCCL_DEBUG=INFO, and look at what NCCL says in a run; "
+        "NCCL_SOCKET_IFNAME names the network, and /dev/shm must be large enough",
+        "%s", *failed ? failed : "the workers did not come back from it");
+    findings_skip(findings, TOPIC, names + 2, "mend what is said of the sum of cards",
+                  "the sum of cards has failed");
+}
+
+/* ---- The check ---- */
+
+static const char *card_left_out(const struct check_context *context, const char **how)
+{
+    if (context->cfg->scaling_config.gpus_per_worker > 0)
+        return check_needs_report(context, how);
+    *how = "check with --gpu, on nodes with GPUs";
+    return "workers were started without GPUs";
+}
+
+static void card_skip(const char *why, const char *how, struct findings *findings)
+{
+    findings_skip(findings, TOPIC, names, how, why);
+}
+
+static void card_run(struct check_context *context, struct findings *findings)
+{
+    const json_t *ranks = json_object_get(context->report, "ranks");
+    const json_t *sum = json_object_get(context->report, "card_sum");
+
+    if (!json_object_get(json_array_get(ranks, 0), "cards"))
+        card_skip("the workers have ended before they reported it",
+                  "mend what is said of the workers, and check again", findings);
+    else if (!copies_judge(context, ranks, findings))
+        findings_skip(findings, TOPIC, names + 1, "mend what is said of the copy",
+                      "a card could not be copied to and from");
+    else if (sum)
+        sum_judge(sum, findings);
+    else
+        findings_skip(findings, TOPIC, names + 1,
+                      "mend what is said of the workers, and check again",
+                      "the workers have ended before");
+}
+
+const struct check_ops check_card = {
+    .topic = TOPIC, .left_out = card_left_out, .run = card_run, .skip = card_skip};

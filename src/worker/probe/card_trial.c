@@ -1,0 +1,272 @@
+/* card_trial.c - see card_trial.h. */
+#include "config.h"
+
+#include "probe/card_trial.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "device/device.h"
+#include "device/group.h"
+#include "device/nccl.h"
+#include "device/stream.h"
+#include "device/vendor.h"
+#include "util/clock.h"
+#include "util/quote.h"
+#include "util/thread.h"
+
+#define COPIED   ((size_t)16 << 20)
+#define N_SUMMED ((size_t)1 << 18) /* float32: 1 MiB */
+
+/* ---- Memory on a card ---- */
+
+/* The two sides of a trial. */
+struct sides {
+    int device, id;
+    size_t n;
+    struct device_stream *stream; /* NULL: not made */
+    void *card;
+    unsigned char *there, *back;
+};
+
+static void sides_clear(struct sides *s)
+{
+    if (s->card)
+        device_memory_free(s->stream, s->card);
+    device_stream_destroy(s->stream);
+    free(s->there);
+    free(s->back);
+}
+
+static int sides_init(struct sides *s, int device, int id, size_t n, struct error *err)
+{
+    *s = (struct sides){.device = device, .id = id, .n = n};
+    s->there = malloc(n);
+    s->back = calloc(1, n);
+    if (!s->there || !s->back)
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return device_stream_create(device, id, &s->stream, err) < 0 ||
+                   device_memory_alloc(s->stream, n, &s->card, err) < 0
+               ? -1
+               : 0;
+}
+
+/* ---- Copies ---- */
+
+static int copies_compare(struct sides *s, double *took_s, struct error *err)
+{
+    double start = clock_now();
+
+    for (size_t i = 0; i < s->n; i++)
+        s->there[i] = (unsigned char)(i * 2654435761u >> 24);
+    if (device_copy_in(s->device, s->id, s->card, s->there, s->n, err) < 0 ||
+        device_fetch(s->device, s->id, s->card, s->back, s->n, err) < 0)
+        return -1;
+    *took_s = clock_now() - start;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->back[i] != s->there[i])
+            return error_set(
+                err, RAYTRAIN_EFAILED,
+                "byte %zu of %zu that were copied there and back is %d, not %d", i,
+                s->n, s->back[i], s->there[i]);
+    return 0;
+}
+
+static int card_try(int device, int id, double *took_s, struct error *err)
+{
+    struct sides s;
+    int rc = sides_init(&s, device, id, COPIED, err);
+
+    if (rc == 0)
+        rc = copies_compare(&s, took_s, err);
+    sides_clear(&s);
+    return rc;
+}
+
+/* Which vendor's, for a worker that has cards? The one whose library is here. */
+static int card_try_any(int id, int *device, double *took_s, struct error *err)
+{
+    struct error other;
+    int rc;
+
+    *device = RAYTRAIN_CUDA;
+    if (card_try(RAYTRAIN_CUDA, id, took_s, err) == 0)
+        return 0;
+    if (err->code != RAYTRAIN_ENOTSUP)
+        return -1;
+    rc = card_try(RAYTRAIN_HIP, id, took_s, &other);
+    if (rc < 0 && other.code == RAYTRAIN_ENOTSUP)
+        return -1; /* there is neither */
+    *device = RAYTRAIN_HIP;
+    return rc < 0 ? error_set(err, other.code, "%s", other.text) : 0;
+}
+
+static json_t *card_describe(int id)
+{
+    struct error err;
+    double took_s = 0;
+    int device, rc = card_try_any(id, &device, &took_s, &err);
+    json_t *one = json_pack("{s:i, s:i}", "id", id, "device", device);
+
+    if (rc == 0) {
+        json_object_set_new(one, "failed", json_null());
+        json_object_set_new(one, "bytes_s", json_real(2.0 * COPIED / took_s));
+        return one;
+    }
+    json_object_set_new(one, "failed", json_text(err.text));
+    json_object_set_new(one, "missing", json_boolean(err.code == RAYTRAIN_ENOTSUP));
+    return one;
+}
+
+/* Freed by the last of the two threads that use it. */
+struct trial {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    int users, n;
+    json_t *cards;
+};
+
+static void trial_leave(struct trial *t)
+{
+    bool last = --t->users == 0;
+
+    pthread_mutex_unlock(&t->lock);
+    if (!last)
+        return;
+    json_decref(t->cards);
+    free(t);
+}
+
+static void *trial_run(void *arg)
+{
+    struct trial *t = arg;
+    json_t *cards = json_array();
+
+    for (int id = 0; id < t->n; id++)
+        json_array_append_new(cards, card_describe(id));
+    pthread_mutex_lock(&t->lock);
+    t->cards = cards;
+    pthread_cond_signal(&t->ended);
+    trial_leave(t);
+    return NULL;
+}
+
+static json_t *trial_await(struct trial *t, double limit_s)
+{
+    struct timespec until;
+    json_t *cards;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(limit_s * 1e3) % 1000 * 1000000;
+    until.tv_sec += (time_t)limit_s + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&t->lock);
+    while (!t->cards && pthread_cond_clockwait(&t->ended, &t->lock, CLOCK_MONOTONIC,
+                                               &until) != ETIMEDOUT)
+        ;
+    cards = t->cards ? json_incref(t->cards) : json_string("silent");
+    if (!t->cards)
+        device_abandon();
+    trial_leave(t);
+    return cards;
+}
+
+json_t *card_trial_copies(int n, double limit_s)
+{
+    struct trial *t = calloc(1, sizeof *t);
+    pthread_t thread;
+
+    if (!t)
+        return json_null();
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->ended, NULL);
+    t->users = 2;
+    t->n = n;
+    if (thread_start(&thread, trial_run, t, NULL) < 0) {
+        free(t);
+        return json_null();
+    }
+    pthread_detach(thread);
+    return trial_await(t, limit_s);
+}
+
+/* ---- A sum over the cards of all workers ---- */
+
+static int sum_compare(const float *numbers, int size, struct error *err)
+{
+    float sum = (float)size * (float)(size + 1) / 2;
+
+    for (size_t i = 0; i < N_SUMMED; i++)
+        if (numbers[i] != sum)
+            return error_set(err, RAYTRAIN_EFAILED,
+                             "a sum over the cards of all workers is %g, not %g",
+                             numbers[i], sum);
+    return 0;
+}
+
+/* The user's own call, with numbers whose sum is exact. */
+static int sum_make(raytrain_context *ctx, struct sides *s, struct error *err)
+{
+    raytrain_tensor tensor = {.data = s->card,
+                              .dtype = RAYTRAIN_FLOAT32,
+                              .ndim = 1,
+                              .shape = {N_SUMMED},
+                              .device = s->device,
+                              .device_id = s->id};
+    float *numbers = (float *)(void *)s->there;
+    int rc;
+
+    for (size_t i = 0; i < N_SUMMED; i++)
+        numbers[i] = (float)(ctx->comm->rank + 1);
+    rc = device_copy_in(s->device, s->id, s->card, numbers, s->n, err);
+    if (comm_agree(ctx->user, rc, err) < 0)
+        return -1;
+    rc = raytrain_allreduce_tensor(ctx, &tensor, RAYTRAIN_SUM);
+    if (rc != RAYTRAIN_OK)
+        return error_set(err, (raytrain_status)rc, "%s", raytrain_last_error(ctx));
+    return device_fetch(s->device, s->id, s->card, s->back, s->n, err);
+}
+
+/* Which way did it go? If not by NCCL or its like, whose reason is asked for once more. */
+static int way_note(raytrain_context *ctx, int device, json_t *sum, struct error *err)
+{
+    const struct device_vendor *v = device == RAYTRAIN_HIP ? &hip_vendor : &cuda_vendor;
+    struct device_group_env env = {.comm = ctx->user, .device = device, .id = 0};
+    struct device_group *group = NULL;
+    const struct nccl *nccl;
+    struct error why = {0};
+
+    if (!ctx->cards.group) {
+        if (device_group_create(&env, &group, &why, err) < 0)
+            return -1;
+        device_group_destroy(group);
+        json_object_set_new(sum, "host", json_text(why.text));
+    } else if (nccl_open(v->collectives, &nccl, &why) == 0) {
+        json_object_set_new(sum, "library", json_text(nccl->file));
+        json_object_set_new(sum, "version", json_integer(nccl->version));
+    }
+    return 0;
+}
+
+int card_trial_sum(raytrain_context *ctx, int device, json_t *sum, struct error *err)
+{
+    struct sides s;
+    int rc = sides_init(&s, device, 0, N_SUMMED * sizeof(float), err);
+
+    rc = comm_agree(ctx->user, rc, err);
+    if (rc == 0)
+        rc = comm_agree(ctx->user, sum_make(ctx, &s, err), err);
+    if (rc == 0)
+        rc = comm_agree(
+            ctx->user, sum_compare((float *)(void *)s.back, ctx->comm->size, err), err);
+    if (rc == 0)
+        rc = way_note(ctx, device, sum, err);
+    if (rc == 0)
+        json_object_set_new(sum, "right", json_true());
+    sides_clear(&s);
+    return rc;
+}

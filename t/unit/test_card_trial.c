@@ -1,0 +1,110 @@
+/* test_card_trial.c - what --check tries with a card, with the stand-in for NVIDIA's library. */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "device/device.h"
+#include "probe/card_trial.h"
+#include "raytrain.h"
+
+static int (*count)(void);
+
+static int standin_load(void **state)
+{
+    const char *build = getenv("top_builddir");
+    char path[4096];
+    void *object, *symbol;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/t/device/libcuda.so.1", build ? build : ".");
+    object = dlopen(path, RTLD_NOW);
+    if (!object)
+        fail_msg("%s", dlerror());
+    symbol = dlsym(object, "standin_count");
+    assert_non_null(symbol);
+    memcpy(&count, &symbol, sizeof symbol);
+    return 0;
+}
+
+static void expect(json_t *cards, size_t i, const char *failed, bool missing)
+{
+    const json_t *card = json_array_get(cards, i), *text;
+
+    assert_int_equal(json_integer_value(json_object_get(card, "id")), i);
+    text = json_object_get(card, "failed");
+    if (failed) {
+        assert_non_null(json_string_value(text));
+        assert_non_null(strstr(json_string_value(text), failed));
+        assert_int_equal(json_is_true(json_object_get(card, "missing")), missing);
+    } else {
+        assert_true(json_is_null(text));
+        assert_true(json_number_value(json_object_get(card, "bytes_s")) > 0);
+        assert_int_equal(json_integer_value(json_object_get(card, "device")),
+                         RAYTRAIN_CUDA);
+    }
+}
+
+static void each_card_is_copied_to_and_from(void **state)
+{
+    json_t *cards = card_trial_copies(2, 60);
+
+    (void)state;
+    assert_int_equal(json_array_size(cards), 2);
+    expect(cards, 0, NULL, false);
+    expect(cards, 1, NULL, false);
+    json_decref(cards);
+    device_end();
+    assert_int_equal(count(), 0);
+}
+
+static void a_card_that_is_not_there_or_fails_is_said(void **state)
+{
+    json_t *cards = card_trial_copies(3, 60);
+
+    (void)state;
+    expect(cards, 1, NULL, false);
+    expect(cards, 2, "there is no CUDA card 2", false);
+    json_decref(cards);
+    setenv("STANDIN_CUDA_FAIL", "cuMemcpyDtoHAsync_v2:0", 1);
+    cards = card_trial_copies(1, 60);
+    unsetenv("STANDIN_CUDA_FAIL");
+    expect(cards, 0, "cuMemcpyDtoHAsync_v2", false);
+    json_decref(cards);
+    device_end();
+    assert_int_equal(count(), 0);
+}
+
+/* The last one: its thread stays in the library. */
+static void a_driver_that_does_not_answer_is_left(void **state)
+{
+    json_t *cards;
+
+    (void)state;
+    setenv("STANDIN_CUDA_SILENT", "1", 1);
+    cards = card_trial_copies(1, 0.01);
+    assert_string_equal(json_string_value(cards), "silent");
+    json_decref(cards);
+    assert_int_equal(device_cards_check(NULL), 0); /* nothing waits for it later */
+    device_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_card_is_copied_to_and_from),
+        cmocka_unit_test(a_card_that_is_not_there_or_fails_is_said),
+        cmocka_unit_test(a_driver_that_does_not_answer_is_left),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, standin_load, NULL);
+}
