@@ -1,13 +1,17 @@
+#include <dlfcn.h>
+#include <linux/futex.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -240,6 +244,56 @@ static void test_a_rank_that_does_not_come_is_waited_for_in_slices(void **state)
     close(fd);
 }
 
+/* Replaces that of libc: counts the calls that wake. */
+static atomic_int n_wakes;
+
+long syscall(long number, ...)
+{
+    static long (*next)(long number, ...);
+    long arg[6];
+    va_list ap;
+
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "syscall");
+    va_start(ap, number);
+    for (int i = 0; i < 6; i++)
+        arg[i] = va_arg(ap, long);
+    va_end(ap);
+    if (number == SYS_futex && (int)arg[1] == FUTEX_WAKE)
+        n_wakes++;
+    return next(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+}
+
+static void test_only_the_last_rank_wakes_the_others(void **state)
+{
+    int fd = file_create(3);
+    struct average *ranks[3];
+    float x[3] = {1, 2, 6};
+    char *map = mmap(NULL, FIRST + STRIDE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    (void)state;
+    assert_true(map != MAP_FAILED);
+    for (int r = 0; r < 3; r++)
+        ranks[r] = rank_open(fd, r, 3, false);
+    /* As if a rank slept all the time. */
+    ((struct average_head *)(void *)(map + FIRST))->sleepers = 1;
+    n_wakes = 0;
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(n_wakes, 0);
+        assert_int_equal(average_add(ranks[r], &x[r], 0, 1, 0, 0), AVERAGE_DONE);
+    }
+    assert_true(n_wakes > 0);
+    for (int r = 0; r < 2; r++)
+        assert_int_equal(average_finish(ranks[r], 0), AVERAGE_WAITS);
+    for (int r = 2; r >= 0; r--) {
+        assert_int_equal(average_finish(ranks[r], 0), AVERAGE_DONE);
+        assert_true(x[r] == 3);
+        average_close(ranks[r]);
+    }
+    munmap(map, FIRST + STRIDE);
+    close(fd);
+}
+
 static void test_what_is_outside_the_memory_is_refused(void **state)
 {
     int fd = file_create(2);
@@ -282,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_more_ranges_than_can_be_said_at_once),
         cmocka_unit_test(test_other_ranges_are_noticed_by_all),
         cmocka_unit_test(test_a_rank_that_does_not_come_is_waited_for_in_slices),
+        cmocka_unit_test(test_only_the_last_rank_wakes_the_others),
         cmocka_unit_test(test_what_is_outside_the_memory_is_refused),
         cmocka_unit_test(test_nan_has_the_same_bits_on_all_ranks),
     };

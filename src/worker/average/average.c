@@ -105,21 +105,6 @@ void average_close(struct average *a)
 
 /* ---- What the ranks say to each other ---- */
 
-/* A rank writes before it counts (release), and others read after they have seen the
- * counter (acquire). The order of counter and sleepers is the same for all (seq_cst), so
- * that no rank sleeps through what another says. */
-static void say(struct average *a, enum average_word word, uint64_t number)
-{
-    struct average_head *first = head_of(a, 0);
-
-    a->n[word] = number;
-    atomic_store(&head_of(a, a->rank)->counters[word].ranges, number);
-    if (atomic_load(&first->sleepers) == 0)
-        return;
-    atomic_fetch_add(&first->bell, 1);
-    syscall(SYS_futex, &first->bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
 static bool all_said(struct average *a, enum average_word word, uint64_t number)
 {
     uint64_t least = UINT64_MAX;
@@ -135,6 +120,22 @@ static bool all_said(struct average *a, enum average_word word, uint64_t number)
     }
     a->known[word] = least;
     return true;
+}
+
+/* A rank writes before it counts (release), and others read after they have seen the
+ * counter (acquire). The order of counters and sleepers is the same for all (seq_cst), so
+ * that no rank sleeps through what another says. A rank that sleeps waits for all ranks: the last
+ * one to say it sees that it is the last, and it alone wakes them. */
+static void say(struct average *a, enum average_word word, uint64_t number)
+{
+    struct average_head *first = head_of(a, 0);
+
+    a->n[word] = number;
+    atomic_store(&head_of(a, a->rank)->counters[word].ranges, number);
+    if (atomic_load(&first->sleepers) == 0 || !all_said(a, word, number))
+        return;
+    atomic_fetch_add(&first->bell, 1);
+    syscall(SYS_futex, &first->bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 /* What a range is, of this number: also the end of a step, which has no numbers. */
