@@ -446,7 +446,7 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
  * They do not wait for work in other streams: let that stream wait for it, by
  * cudaStreamWaitEvent(), or synchronise. A tensor that was given is copied, too, and
  * released as others are. The card that was current for the thread is current again
- * afterwards. (Tested with stand-ins for the libraries, not yet with cards.)
+ * afterwards. (raytrain-gpu(7) says what was tried with a card.)
  *
  * raytrain_set_stream takes a cudaStream_t, CUstream or hipStream_t, which must exist until
  * another one is set; NULL is the default stream. It is not collective, and does not wait.
