@@ -242,6 +242,10 @@ test_expect_success 'rows are materialized, sorted, joined end to end, grouped a
 	    rows, exact = from_numpy({"v": v}), v.astype("f8")
 	    assert rows.sum("v") == exact.sum(), (rows.sum("v"), exact.sum())
 	    assert abs(rows.std("v") / exact.std(ddof=1) - 1) < 1e-12, rows.std("v")
+	for kind, v in ("i8", -2 ** 63), ("i8", 2 ** 62), ("u8", 2 ** 64 - 1):
+	    rows = from_numpy({"k": np.ones(5000, "i8"), "v": np.full(5000, v, kind)})
+	    assert rows.sum("v") == 5000 * v, (rows.sum("v"), v)
+	    assert rows.groupby("k").sum("v").take(1) == [{"k": 1, "sum(v)": 5000.0 * v}]
 	refused(ValueError, "column \x27x\x27 has vectors, and not single values", d.unique, "x")
 	refused(KeyError, "no column", d.sort, "z")
 	refused(KeyError, "no column", d.unique, "z")

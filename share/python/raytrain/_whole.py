@@ -80,7 +80,7 @@ class _Moments:
             return
         if array.dtype.kind == "f":  # sums of float16 and float32 would be these, too
             array = array.astype("f8")
-        self.sum += array.sum().item()
+        self.sum += _sum_of(array)
         low, high = array.min().item(), array.max().item()
         self.min = low if self.min is None else min(self.min, low)
         self.max = high if self.max is None else max(self.max, high)
@@ -99,6 +99,15 @@ class _Moments:
         return getattr(self, name)
 
 
+def _sum_of(array: Any) -> Any:
+    """The sum of numbers. NumPy's of integers of 64 bits wraps; those of their halves, of
+    which there are less than 2^31, do not."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
+        return array.sum().item()
+    upper, lower = array >> 32, array & 0xffffffff
+    return (int(upper.sum()) << 32) + int(lower.sum())
+
+
 def statistic(name: str, columns: list[str], batches: Iterable[Batch],
               ddof: int = 1) -> dict[str, Any]:
     """{column: its statistic}, one of STATISTICS; None for a column without numbers.
@@ -111,6 +120,13 @@ def statistic(name: str, columns: list[str], batches: Iterable[Batch],
 
 
 # ---- Groups ----
+
+
+def _in_64_bits(values: list[Any]) -> list[Any]:
+    """The same as floats if an int64 does not hold one of them."""
+    if all(-1 << 63 <= value < 1 << 63 for value in values if isinstance(value, int)):
+        return values
+    return [float(value) for value in values]
 
 
 class Groups:
@@ -160,8 +176,8 @@ class Groups:
                                f"{list(self._rows)}")
         values = [statistic(name, columns, [group], ddof) for group in self._groups()]
         return self._make({**self._of_keys(), **{
-            f"{name}({column})": _frame.array_of(column, [
-                math.nan if v[column] is None else v[column] for v in values])
+            f"{name}({column})": _frame.array_of(column, _in_64_bits([
+                math.nan if v[column] is None else v[column] for v in values]))
             for column in columns}})
 
     def sum(self, on: str | list[str] | None = None) -> Any:
