@@ -125,8 +125,12 @@ test_expect_success 'each argument of the API of Ray Train is taken, or refused 
 	torch.prepare_optimizer optimizer
 	torch.backward tensor
 	torch.enable_reproducibility seed
+	torch.TorchCheckpoint.from_model model preprocessor
+	torch.TorchCheckpoint.from_state_dict state_dict preprocessor
+	torch.TorchCheckpoint.get_model model
 	torch.TorchPredictor model preprocessor use_gpu
 	torch.TorchPredictor.from_checkpoint checkpoint model use_gpu
+	torch.TorchPredictor.predict data dtype
 	lightning.prepare_trainer trainer
 	lightning.RayTrainReportCallback.on_train_epoch_end trainer pl_module
 	huggingface.transformers.prepare_trainer trainer
@@ -141,11 +145,13 @@ test_expect_success 'each argument of the API of Ray Train is taken, or refused 
 	xgboost.RayTrainReportCallback.get_model checkpoint filename
 	xgboost.XGBoostPredictor model preprocessor
 	xgboost.XGBoostPredictor.from_checkpoint checkpoint
+	xgboost.XGBoostPredictor.predict data feature_columns dmatrix_kwargs
 	LightGBMFunctionTrainer train_loop_per_worker train_loop_config lightgbm_config scaling_config run_config datasets dataset_config resume_from_checkpoint metadata validation_config
 	lightgbm.RayTrainReportCallback metrics filename frequency checkpoint_at_end results_postprocessing_fn
 	lightgbm.RayTrainReportCallback.get_model checkpoint filename
 	lightgbm.LightGBMPredictor model preprocessor
 	lightgbm.LightGBMPredictor.predict data feature_columns
+	lightgbm.normalize_pandas_for_lightgbm df
 	EOT
 	cat >arguments.py <<-\EOT &&
 	import ast, glob, sys, warnings

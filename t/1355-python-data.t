@@ -477,6 +477,12 @@ test_expect_success 'streaming_split() divides rows in a process that is not a w
 	made = data.filter(lambda row: row["id"] > 2).map_batches(lambda b: {"id": b["id"] + 100})
 	both = ids(made.streaming_split(2))
 	assert sorted(sum(both, [])) == list(range(103, 117)) and len(both[0]) == 7, both
+	for name in "to_tf", "iter_tf_batches", "write_csv":
+	    try:
+	        getattr(data.streaming_split(2)[0], name)
+	        assert False
+	    except AttributeError as error:
+	        assert f"a DataIterator has no {name}(), which ray.data has: " in str(error), error
 	half = pickle.loads(pickle.dumps(data.streaming_split(2)[1]))
 	assert half.count() == 17 and len(half.materialize()["id"]) == 8
 	assert ids([data.iterator()]) == [list(range(17))]

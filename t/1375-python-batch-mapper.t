@@ -338,6 +338,8 @@ test_expect_success TORCH 'TorchPredictor takes DataFrames, and columns as argum
 	    assert made[name].tolist() == [7, 10], made
 	assert TorchPredictor(One()).predict({"a": rows["a"], "b": rows["b"]}, dtype=torch.float32)[
 	    "predictions"].dtype == np.float32
+	types = {"a": torch.float16, "b": torch.float16}
+	assert TorchPredictor(One()).predict(rows, dtype=types)["predictions"].dtype == np.float16
 	try:
 	    import pandas
 	except ImportError:

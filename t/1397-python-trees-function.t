@@ -186,5 +186,26 @@ test_expect_success 'LightGBM: outside a worker there are no parameters of a net
 	PY
 	"$PYTHON" alone.py
 '
+test_expect_success 'LightGBM: columns that pyarrow holds become those of pandas' '
+	cat >arrow_types.py <<-\PY &&
+	import numpy
+	from raytrain.lightgbm import normalize_pandas_for_lightgbm
+	class Arrow:
+	    pyarrow_dtype = object()
+	    def __init__(self, kind):
+	        self.numpy_dtype = numpy.dtype(kind)
+	class Frame:
+	    dtypes = {"i": Arrow("i8"), "u": Arrow("u1"), "f": Arrow("f2"), "b": Arrow("?"),
+	              "o": Arrow("O"), "n": numpy.dtype("f4")}
+	    def astype(self, types):
+	        return types
+	assert normalize_pandas_for_lightgbm(Frame()) == {
+	    "i": "Int64", "u": "UInt8", "f": "Float32", "b": "boolean"}
+	Frame.dtypes = {"n": numpy.dtype("f4")}
+	same = Frame()
+	assert normalize_pandas_for_lightgbm(same) is same
+	PY
+	"$PYTHON" arrow_types.py
+'
 
 test_done

@@ -22,6 +22,8 @@ INSTEAD: dict[str, dict[str, str]] = {
     },
     "data": {
         "aggregate": "use groupby(), sum(), min(), max(), mean() or std()",
+        "iter_tf_batches": "tf.data.Dataset.from_generator() takes the batches of "
+                           "iter_batches()",
         "join": "join DataFrames, left.to_pandas().merge(right.to_pandas()), and from_pandas()",
         "randomize_block_order": "random_shuffle() orders the rows",
         "repartition": "rows are divided among the workers as they are read, whatever files "
@@ -56,7 +58,6 @@ INSTEAD: dict[str, dict[str, str]] = {
     },
     "lightgbm": {
         "LightGBMCheckpoint": "LightGBMTrainer.get_model(checkpoint) has the model",
-        "normalize_pandas_for_lightgbm": "LightGBMTrainer takes a DataFrame as a dataset",
     },
 }
 

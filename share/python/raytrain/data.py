@@ -379,6 +379,13 @@ class DataIterator:
     def __repr__(self) -> str:
         return f"DataIterator({self._source})"
 
+    def __getattr__(self, name: str) -> Any:
+        said = INSTEAD["data"].get(name)
+        kind = "Dataset" if isinstance(self, Dataset) else "DataIterator"
+        if said is not None:
+            raise AttributeError(f"a {kind} has no {name}(), which ray.data has: {said}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     # ---- The other side: dataset_requests.c ----
 
     def _open(self) -> dict[str, Any]:
@@ -839,12 +846,6 @@ class Dataset(Transforms, DataIterator):
         return _whole.Groups(self.materialize()._arrays,
                              [key] if isinstance(key, str) else list(key),
                              MaterializedDataset.of)
-
-    def __getattr__(self, name: str) -> Any:
-        said = INSTEAD["data"].get(name)
-        if said is not None:
-            raise AttributeError(f"a Dataset has no {name}(), which ray.data has: {said}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _only_columns(self, who: str, names: list[str]) -> Batches[dict[str, Any]]:
         there = self.columns()

@@ -34,11 +34,13 @@ from .backend import BackendConfig
 from ._tree_workers import LightGBMFunctionTrainer
 
 __all__ = ["LightGBMConfig", "LightGBMPredictor", "LightGBMTrainer",
-           "RayTrainReportCallback", "get_importance", "get_model", "get_network_params"]
+           "RayTrainReportCallback", "get_importance", "get_model", "get_network_params",
+           "normalize_pandas_for_lightgbm"]
 
 
 if TYPE_CHECKING:
     import lightgbm
+    import pandas
 
     from ._protocols import CheckpointLike
     from ._lightgbm_callback import RayTrainReportCallback as RayTrainReportCallback
@@ -78,6 +80,29 @@ def get_network_params() -> dict[str, Any]:
     return {"num_machines": machines.count(",") + 1,
             "local_listen_port": int(os.environ["RAYTRAIN_LIGHTGBM_PORT"]),
             "machines": machines}
+
+
+def normalize_pandas_for_lightgbm(df: pandas.DataFrame) -> pandas.DataFrame:
+    """A DataFrame with types that LightGBM takes: columns of numbers and bools that pyarrow
+    holds become those of pandas. What raytrain.data gives has none of pyarrow's.
+
+    Args:
+        df: The DataFrame.
+
+    Returns:
+        The same, or one with other types.
+    """
+    names = {"i": "Int", "u": "UInt", "f": "Float"}
+    types: dict[Any, str] = {}
+    for column, dtype in df.dtypes.items():
+        held = getattr(dtype, "numpy_dtype", None) if hasattr(dtype, "pyarrow_dtype") \
+            else None
+        if held is not None and held.kind in names:
+            size = max(8 * held.itemsize, 32 if held.kind == "f" else 8)
+            types[column] = f"{names[held.kind]}{size}"
+        elif held is not None and held.kind == "b":
+            types[column] = "boolean"
+    return df.astype(types) if types else df
 
 
 def get_model(checkpoint: CheckpointLike) -> lightgbm.Booster:

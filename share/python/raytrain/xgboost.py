@@ -102,9 +102,7 @@ class XGBoostTrainer(_gbdt.GBDTTrainer):
 
 
 class XGBoostPredictor(_gbdt_model.TreePredictor):
-    """An xgboost.Booster and the preprocessors of its checkpoint. settings of predict() are
-    arguments of Booster.predict(), such as output_margin=True; dmatrix_kwargs is a dict for
-    xgboost.DMatrix."""
+    """An xgboost.Booster and the preprocessors of its checkpoint."""
 
     _trainer = "xgboost"
     _matrix: dict[str, Any] = {}  # what DMatrix needs to know as in the training
@@ -120,6 +118,22 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
         trained = json.loads(_gbdt_model.text_of(opened, "gbdt/dmatrix_params", "{}"))
         predictor._matrix = {k: v for k, v in trained.items() if k == "missing"}
         return predictor
+
+    def predict(self, data: Any, feature_columns: list[Any] | None = None,
+                dmatrix_kwargs: dict[str, Any] | None = None, **settings: Any) -> Any:
+        """What the model says about rows.
+
+        Args:
+            data: {column: array}, a DataFrame of pandas, or a matrix of the model's features.
+            feature_columns: Those columns only; of a matrix, the numbers of its columns.
+            dmatrix_kwargs: More arguments for xgboost.DMatrix.
+            settings: More arguments for Booster.predict(), such as output_margin=True.
+
+        Returns:
+            {"predictions": array}; for a DataFrame, a DataFrame.
+        """
+        return super().predict(data, feature_columns, dmatrix_kwargs=dmatrix_kwargs,
+                               **settings)
 
     def _predict_numpy(self, batch: Any,
                        dmatrix_kwargs: dict[str, Any] | None = None,

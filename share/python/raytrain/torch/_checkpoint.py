@@ -8,6 +8,7 @@ import torch
 
 from .._sharded import is_divided
 from ..checkpoint import Checkpoint
+from ..errors import NotSupported
 from ._state import load_state
 
 _KEY = "model"
@@ -38,14 +39,20 @@ class TorchCheckpoint(Checkpoint):
     """
 
     @classmethod
-    def from_state_dict(cls, state_dict: Mapping[str, Any]) -> TorchCheckpoint:
+    def from_state_dict(cls, state_dict: Mapping[str, Any], *,
+                        preprocessor: object = None) -> TorchCheckpoint:
         """A checkpoint to be reported, of a model's state_dict()."""
+        if preprocessor is not None:
+            raise NotSupported("TorchCheckpoint(preprocessor=...): give the preprocessor to "
+                               "the trainer; each checkpoint of its run has what it learned")
         return cls.from_dict({_KEY: _without_prefix(state_dict)})
 
     @classmethod
-    def from_model(cls, model: torch.nn.Module) -> TorchCheckpoint:
+    def from_model(cls, model: torch.nn.Module, *,
+                   preprocessor: object = None) -> TorchCheckpoint:
         """A checkpoint to be reported, of the parameters and buffers of a model."""
-        return cls.from_state_dict(unwrapped(model).state_dict())
+        return cls.from_state_dict(unwrapped(model).state_dict(),
+                                   preprocessor=preprocessor)
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint) -> TorchCheckpoint:
@@ -59,7 +66,7 @@ class TorchCheckpoint(Checkpoint):
         """The state_dict. Raises KeyError if the checkpoint has no "model"."""
         return _without_prefix(self.to_dict()[_KEY])
 
-    def get_model(self, model: torch.nn.Module) -> torch.nn.Module:
+    def get_model(self, model: torch.nn.Module | None = None) -> torch.nn.Module:
         """`model`, with the parameters of this checkpoint loaded into it. It may be
         wrapped in DistributedDataParallel, or divided by fully_shard()."""
         if not isinstance(model, torch.nn.Module):

@@ -50,22 +50,37 @@ class TorchPredictor(Predictor):
             model.load_state_dict(stored)
         return cls(model, checkpoint.get_preprocessor(allow_code), use_gpu)
 
+    def predict(self, data: Any,  # type: ignore[override]
+                dtype: torch.dtype | dict[str, torch.dtype] | None = None,
+                columns: list[str] | None = None) -> Any:
+        """What the model says about rows.
+
+        Args:
+            data: {column: array}, a DataFrame of pandas, or an array, which is given to the
+                model as it is. One column is the argument of the model; several are as
+                many arguments or, for a model that takes one, one dict.
+            dtype: The type of all tensors, or {column: type}.
+            columns: Those that the model takes, in their order.
+
+        Returns:
+            {column: array}; for a DataFrame, a DataFrame with the same index.
+        """
+        return super().predict(data, dtype=dtype, columns=columns)
+
     def _predict_numpy(self, batch: Any,  # type: ignore[override]
-                       dtype: torch.dtype | None = None,
+                       dtype: Any = None,
                        columns: list[str] | None = None) -> dict[str, Any]:
-        """columns: those that the model takes, in their order; a dict of one column, or an
-        array, is taken as it is. Several columns are as many arguments or, of a model that
-        takes one, one dict. dtype: a torch.dtype for them."""
         import torch
 
-        def tensor(array: Any) -> Any:
+        def tensor(array: Any, name: str = "") -> Any:
             made = torch.as_tensor(array, device=self.device)
-            return made if dtype is None else made.to(dtype)
+            wanted = dtype.get(name) if isinstance(dtype, dict) else dtype
+            return made if wanted is None else made.to(wanted)
 
         if columns is not None:
             batch = {name: batch[name] for name in columns}
         if isinstance(batch, dict):
-            named = {name: tensor(array) for name, array in batch.items()}
+            named = {name: tensor(array, name) for name, array in batch.items()}
             inputs: list[Any] = [named] if len(named) > 1 and _takes_one(self.model) else \
                 list(named.values())
         else:
