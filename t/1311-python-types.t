@@ -217,6 +217,25 @@ test_expect_success 'each argument of the API of Ray Train is taken, or refused 
 	"$PYTHON" arguments.py "$client/raytrain"
 '
 
+test_expect_success 'docstrings name each argument, what is returned and what is raised' '
+	"$PYTHON" "$srcdir/t/check/python_docs.py" "$client/raytrain" >found &&
+	test_must_be_empty found
+'
+
+test_expect_success 'a docstring without an argument, Returns or Raises is found' '
+	cp -R "$client/raytrain" changed && chmod -R u+w changed &&
+	cat >>changed/collective.py <<-\EOT &&
+
+	def scatter(data: int) -> int:
+	    """Divide data."""
+	    if data < 0:
+	        raise ValueError("negative")
+	    return data
+	EOT
+	"$PYTHON" "$srcdir/t/check/python_docs.py" changed >found &&
+	grep "^collective.py:[0-9]*: the docstring of scatter lacks data, Args:, Returns:, Raises:" found
+'
+
 test_expect_success 'the client is marked as typed' '
 	test -f "$client/raytrain/py.typed" &&
 	grep raytrain/py.typed "$srcdir/share/local.mk"

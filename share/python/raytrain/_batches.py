@@ -8,8 +8,12 @@ T = TypeVar("T")
 
 
 class Batches(Generic[T]):
-    """The batches of one dataset. Each iter() is one epoch, a pass over the rows of this
-    worker; next() takes the batches of a single one."""
+    """The batches of one dataset. Each iter() is one epoch, a pass over the rows of
+    this worker; next() takes the batches of a single one.
+
+    Args:
+        begin: Begins an epoch, and returns the iterator over its batches.
+    """
 
     def __init__(self, begin: Callable[[], Iterator[T]]) -> None:
         self._begin = begin

@@ -108,18 +108,26 @@ def _bytes(text: str) -> int:
 class ScalingConfig(_Config):
     """How many workers there are, what each of them has, and where they run.
 
-    num_workers: their number, or (MIN, MAX): as many as fit. 0 is local mode: fit() calls
-        the training function in its own process.
-    use_gpu: each worker has a GPU.
-    resources_per_worker: {"CPU": cores, "GPU": number, "memory": bytes, or "4G"}; whole
-        numbers, but for GPU also a fraction below 1: {"GPU": 0.5} lets two workers
-        share one.
-    placement_strategy: "PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"; see
-        raytrain.cfg(5).
-    accelerator_type: the type of GPU, named as in Slurm.
-    label_selector: {key: feature}, the features that nodes of Slurm are to have when fit()
-        takes an allocation; in(A, B) is one of several.
-    spare_nodes, elastic_resize_monitor_interval_s: see raytrain.cfg(5).
+    Args:
+        num_workers: Their number, or (MIN, MAX): as many as fit. 0 is local mode: fit()
+            calls the training function in its own process.
+        use_gpu: Each worker has a GPU.
+        resources_per_worker: {"CPU": cores, "GPU": number, "memory": bytes, or "4G"};
+            whole numbers, but for GPU also a fraction below 1: {"GPU": 0.5} lets two
+            workers share one.
+        placement_strategy: "PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"; see
+            raytrain.cfg(5).
+        accelerator_type: The type of GPU, named as in Slurm.
+        trainer_resources: Without effect, with a warning.
+        use_tpu: Only False.
+        topology: Only None.
+        label_selector: {key: feature}, the features that nodes of Slurm are to have
+            when fit() takes an allocation; in(A, B) is one of several.
+        spare_nodes: See raytrain.cfg(5).
+        elastic_resize_monitor_interval_s: See raytrain.cfg(5).
+
+    Raises:
+        ValueError: TPUs are asked for, or a resource that workers cannot have.
     """
 
     _settings = ("num_workers", "use_gpu", "resources_per_worker", "placement_strategy",
@@ -254,16 +262,27 @@ class ScalingConfig(_Config):
 class FailureConfig(_Config):
     """When the workers are restarted; each setting is described in raytrain.cfg(5).
 
-    max_failures: the number of restarts after failures; -1: no limit.
-    fail_fast: never restart.
-    max_preemption_failures: that after preemptions; -1, the default: no limit. The key is
-        max_preemptions.
-    preemption_grace_s: how many seconds the workers have after a preemption is known, or
-        they have been asked to stop otherwise: run_config.grace_s, unless
-        RunConfig(grace_s=) is set. 0 and the default: until Slurm kills the job.
-    controller_failure_limit: without effect, since no controller runs apart from the
-        process that calls fit().
-    relax_collectives_on_preemption: only False, the default.
+    Args:
+        max_failures: The number of restarts after failures; -1: no limit.
+        fail_fast: Never restart.
+        controller_failure_limit: Without effect, since no controller runs apart from
+            the process that calls fit().
+        reset_on_progress: Failures before a new checkpoint do not count any more.
+        max_preemptions: The number of restarts after preemptions, under the name of its
+            key.
+        hang_timeout_s: Workers that show no sign of progress for this time are killed.
+        start_timeout_s: How long workers may take to start.
+        node_timeout_s: How long a node may be silent before it counts as lost.
+        max_preemption_failures: The number of restarts after preemptions; -1, the
+            default: no limit. The key is max_preemptions.
+        preemption_grace_s: How many seconds the workers have after a preemption is
+            known, or they have been asked to stop otherwise: run_config.grace_s, unless
+            RunConfig(grace_s=) is set. 0 and the default: until Slurm kills the job.
+        relax_collectives_on_preemption: Only False, the default.
+
+    Raises:
+        ValueError: A number is out of its range, or relax_collectives_on_preemption is
+            set.
     """
 
     _settings = ("max_failures", "fail_fast", "reset_on_progress", "max_preemptions",
@@ -340,10 +359,23 @@ def _says_low_is_good(metric: object) -> bool:
 class CheckpointConfig(_Config):
     """Which checkpoints are kept, and how they are saved; see raytrain.cfg(5).
 
-    num_to_keep: None keeps all; otherwise the best ones by checkpoint_score_attribute, a
-        metric, or the newest. The newest is always kept.
-    checkpoint_score_order: "max" or "min" is better. Default: "max", with a warning if the
-        name of the metric says that a low value is good, such as loss.
+    Args:
+        num_to_keep: None keeps all; otherwise the best ones by
+            checkpoint_score_attribute, or the newest. The newest is always kept.
+        checkpoint_score_attribute: The metric that is the score of a checkpoint.
+        checkpoint_score_order: "max" or "min" is better. Default: "max", with a warning
+            if the name of the metric says that a low value is good, such as loss.
+        checkpoint_frequency: should_checkpoint() is true for each report whose number
+            is a multiple of this one; 0: for all, unless checkpoint_interval_s is set.
+        checkpoint_at_end: Without effect for a training function, with a warning.
+        mode: "async" or "sync": does training go on while a checkpoint is written?
+        checkpoint_interval_s: should_checkpoint() is true when this time has passed.
+        replicas: 1: checkpoints are also kept in the memory of the nodes.
+        stripe_count: Over how many disks of a parallel file system a file is spread.
+
+    Raises:
+        ValueError: num_to_keep is less than 1, or checkpoint_score_order is something
+            else.
     """
 
     _settings = ("num_to_keep", "checkpoint_score_attribute", "checkpoint_score_order",
@@ -382,7 +414,12 @@ class CheckpointConfig(_Config):
 class SyncConfig(_Config):
     """Where checkpoints are written first.
 
-    staging_path: a directory on local storage of each node; see raytrain.cfg(5).
+    Args:
+        staging_path: A directory on local storage of each node; see raytrain.cfg(5).
+        sync_period: Without effect, with a warning, as are those that follow.
+        sync_timeout: See sync_period.
+        sync_artifacts: See sync_period.
+        sync_artifacts_on_checkpoint: See sync_period.
     """
 
     _settings = ("staging_path",)
@@ -531,24 +568,41 @@ def _stop_keys(stop: object) -> object:
 class RunConfig(_Config):
     """The run: its name, where it is stored, when it restarts and stops.
 
-    name: of the run and of its directory, STORAGE_PATH/NAME. Default: the trainer's name
-        with date and time.
-    storage_path: a directory that all nodes see. Default: "raytrain_results".
-    stop: {metric: number}: the run stops once a metric reaches its number.
-    callbacks: what reports are passed to: objects of subclasses of UserCallback, whose
-        methods are called in this process; names, such as "csv"; or dicts with the name as
-        "type" and its settings, as in run_config.callbacks of raytrain.cfg(5).
-    verbose: 0 prints warnings and errors only.
-    on_existing: what fit() does if there is a run of this name. "resume", the default if it
-        has a name, calls the function with its newest checkpoint, also if the run has
-        finished; "fresh" sets it aside as NAME.1 and begins anew; "error" raises.
-    launcher: "slurm", "local" or "auto", the default.
-    options: further options of raytrain-run(1), such as ["--srun-args=--qos=high"].
-    stop_before_end_s, grace_s, exit_grace_s, requeue_on_stop: see raytrain.cfg(5).
-    allow_code: a checkpoint that the run starts from may have preprocessors with functions
-        that the trainer does not name.
-    show: whose output fit() prints while the run goes on: "rank0", the default, "all",
-        "none", or a list of ranks.
+    Args:
+        name: Of the run and of its directory, STORAGE_PATH/NAME. Default: the trainer's
+            name with date and time.
+        storage_path: A directory that all nodes see. Default: "raytrain_results".
+        storage_filesystem: Only None: the storage is mounted.
+        failure_config: A FailureConfig.
+        checkpoint_config: A CheckpointConfig.
+        sync_config: A SyncConfig.
+        verbose: 0 prints warnings and errors only.
+        stop: {metric: number}: the run stops once a metric reaches its number.
+        callbacks: What reports are passed to: objects of subclasses of UserCallback,
+            whose methods are called in this process; names, such as "csv"; or dicts
+            with the name as "type" and its settings, as in run_config.callbacks of
+            raytrain.cfg(5).
+        progress_reporter: Without effect, with a warning.
+        log_to_file: Without effect, with a warning: the output is always in logs/.
+        worker_runtime_env: Without effect, with a warning.
+        logging_config: Without effect, with a warning.
+        stop_before_end_s: See raytrain.cfg(5).
+        grace_s: See raytrain.cfg(5).
+        requeue_on_stop: See raytrain.cfg(5).
+        on_existing: What fit() does if there is a run of this name. "resume", the
+            default if it has a name, calls the function with its newest checkpoint,
+            also if the run has finished; "fresh" sets it aside as NAME.1 and begins
+            anew; "error" raises.
+        launcher: "slurm", "local" or "auto", the default.
+        options: Further options of raytrain-run(1), such as ["--srun-args=--qos=high"].
+        allow_code: A checkpoint that the run starts from may have preprocessors with
+            functions that the trainer does not name.
+        exit_grace_s: See raytrain.cfg(5).
+        show: Whose output fit() prints while the run goes on: "rank0", the default,
+            "all", "none", or a list of ranks.
+
+    Raises:
+        ValueError: A setting has a value that it cannot have.
     """
 
     _settings = ("name", "storage_path", "failure_config", "checkpoint_config",

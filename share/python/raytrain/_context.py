@@ -71,8 +71,12 @@ def should_stop() -> bool:
 
 
 def set_total(iterations: int) -> None:
-    """The number of iterations that the script is going to make, over all attempts: for
-    the display of progress. It ends nothing. Not collective; that of rank 0 counts. 0: not known."""
+    """How many iterations the script is going to make, over all attempts: for the
+    display of progress. It ends nothing. Not collective; that of rank 0 counts.
+
+    Args:
+        iterations: Their number; 0: not known.
+    """
     session().call("total", {"iterations": int(iterations)})
 
 
@@ -104,7 +108,11 @@ def get_checkpoint() -> Checkpoint | None:
 
 
 class Context:
-    """Where this worker is, and what it is a part of."""
+    """Where this worker is, and what it is a part of: what get_context() returns.
+
+    Args:
+        info: The facts about the worker.
+    """
 
     def __init__(self, info: Facts) -> None:
         self._info = info

@@ -115,26 +115,40 @@ def _columns(what: str, columns: Any) -> list[Any] | None:
 # ---- Trainer ----
 
 class GBDTTrainer:
-    """Trains trees on datasets: the loop is raytrain's own, and no function is needed. With a
-    function, train_loop_per_worker, it is a raytrain.DataParallelTrainer, with the arguments
-    of that, whose workers can call train() of the library together.
+    """Trains trees on datasets: the loop is raytrain's own, and no function is needed.
+    With a function, train_loop_per_worker, it is a raytrain.DataParallelTrainer, with
+    the arguments of that, whose workers can call train() of the library together.
 
-    datasets: {"train": ..., others that are evaluated after each round}: paths, Datasets of
-        raytrain.data, {column: array}, or DataFrames of pandas.
-    label_column: the column of the labels. All other columns of numbers are features.
-    params: the library's parameters, as it has them.
-    num_boost_round: rounds in all; of a run that is continued, those that it has had count.
-    dmatrix_params: parameters of the library's matrices.
-    early_stopping_rounds: end after as many rounds without progress, of which the model
-        then keeps the best.
-    early_stopping_metric: of which metric, "valid-auc"; None: of the last one of the last
-        dataset.
-    weight_column, qid_column, base_margin_column: columns that are no features. Adjacent
-        rows of one qid are a query; group_column is another name for it.
-    categorical_features: columns whose numbers are categories.
-    preprocessor: learns from the dataset "train", and transforms all of them; without a
-        BatchMapper.
-    scaling_config, run_config, resume_from_checkpoint: as of other trainers.
+    Args:
+        datasets: {"train": ..., others that are evaluated after each round}: paths,
+            Datasets of raytrain.data, {column: array}, or DataFrames of pandas.
+        label_column: The column of the labels. All other columns of numbers are
+            features.
+        params: The library's parameters, as it has them.
+        num_boost_round: Rounds in all; of a run that is continued, those that it has
+            had count.
+        dmatrix_params: Parameters of the library's matrices.
+        scaling_config: As of other trainers.
+        run_config: As of other trainers.
+        preprocessor: Learns from the dataset "train", and transforms all of them;
+            without a BatchMapper.
+        resume_from_checkpoint: As of other trainers.
+        early_stopping_rounds: End after this number of rounds without progress, of
+            which the model then keeps the best.
+        early_stopping_metric: The metric of that, "valid-auc"; None: the last one of
+            the last dataset.
+        weight_column: The column of the weights of rows, which is not a feature.
+        qid_column: The column of the queries: adjacent rows with one number are a
+            query.
+        group_column: Another name of qid_column.
+        base_margin_column: The column of the margins from which the training starts.
+        categorical_features: Columns whose numbers are categories.
+        train_kwargs: Others are refused, with what to use instead.
+
+    Raises:
+        TypeError: An argument has another type, or is not available.
+        ValueError: There is no dataset "train", or an argument has a value that it
+            cannot have.
     """
 
     _trainer = ""  # the key `trainer` of raytrain.cfg
@@ -196,10 +210,16 @@ class GBDTTrainer:
         self._kept: dict[str, Any] = {}  # keys of the run that it continues
 
     def fit(self) -> Result:
-        """Run the training to its end, and return its Result.
+        """Run the training to its end.
 
-        Raises TrainingFailedError if it failed, TrainingStopped (a SystemExit with status
-        75) if it was stopped on request, ValueError for settings that cannot be.
+        Returns:
+            The Result.
+
+        Raises:
+            TrainingFailedError: The training failed.
+            TrainingStopped: It was stopped on request; a SystemExit with status 75.
+            ValueError: Settings that cannot be.
+            RuntimeError: This is a worker.
         """
         if _worker._shipped is not None:  # a script that another trainer's workers import
             return _worker._come_by()
@@ -211,7 +231,15 @@ class GBDTTrainer:
 
     @classmethod
     def can_restore(cls, path: Path, storage_filesystem: Any = None) -> bool:
-        """Is there a run of this trainer in this directory?"""
+        """Is there a run of this trainer in this directory?
+
+        Args:
+            path: The directory.
+            storage_filesystem: Without effect.
+
+        Returns:
+            Whether there is.
+        """
         if cls._of_function.can_restore(path):
             return True
         try:
@@ -223,13 +251,24 @@ class GBDTTrainer:
     def restore(cls, path: Path, train_loop_per_worker: Any = None, *,
                 run_config: configs.RunConfig | None = None,
                 **changes: Any) -> GBDTTrainer:
-        """A trainer whose fit() continues the run in the directory `path`, also one that
-        raytrain-run has started, from its latest checkpoint. changes: arguments of the
-        trainer; what is not given is as it was. A run with a training function is
-        continued as by DataParallelTrainer.restore().
+        """A trainer whose fit() continues a run, also one that raytrain-run has
+        started, from its latest checkpoint. A run with a training function is continued
+        as by DataParallelTrainer.restore().
 
-        Raises FileNotFoundError if there is no such run, and PermissionError if another
-        user may have written its configuration, which names files and commands.
+        Args:
+            path: The directory of the run.
+            train_loop_per_worker: Another function, for a run with one.
+            run_config: Another one; the name and storage_path are those of the run.
+            changes: Other arguments of the trainer; what is not given is as it was.
+
+        Returns:
+            The trainer.
+
+        Raises:
+            FileNotFoundError: There is no such run.
+            PermissionError: Another user may have written its configuration, which
+                names files and commands.
+            ValueError: The run is of another trainer.
         """
         import copy
 

@@ -157,7 +157,12 @@ def matrix_of(batch: dict[str, Any], names: list[Any] | None, dtype: str) -> Any
 # ---- Predictors ----
 
 class TreePredictor(Predictor):
-    """A model of trees and the preprocessors of its checkpoint."""
+    """A model of trees and the preprocessors of its checkpoint.
+
+    Args:
+        model: The library's Booster.
+        preprocessor: What is done to rows before, or None.
+    """
 
     _trainer = ""
     # Arguments of predict(), and what raytrain-predict calls it.
@@ -169,12 +174,17 @@ class TreePredictor(Predictor):
 
     def predict(self, data: Any, feature_columns: list[Any] | None = None,
                 **settings: Any) -> Any:
-        """What the model says about rows: {column: array}, as {"predictions": array}; a
-        DataFrame of pandas, as a DataFrame; or a matrix of the model's features.
+        """What the model says about rows.
 
-        feature_columns: those columns only; of a matrix, the numbers of its columns.
-            Columns that are no features of the model are left out anyway.
-        settings: more arguments for the predict() of the library.
+        Args:
+            data: {column: array}, a DataFrame of pandas, or a matrix of the model's
+                features.
+            feature_columns: Those columns only; of a matrix, the numbers of its
+                columns. Columns that are no features of the model are left out anyway.
+            settings: More arguments for the predict() of the library.
+
+        Returns:
+            {"predictions": array}; for a DataFrame, a DataFrame.
         """
         if hasattr(data, "iloc") and hasattr(data, "columns"):
             batch = {str(name): data[name] for name in data.columns}

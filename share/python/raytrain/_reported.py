@@ -40,10 +40,11 @@ class ReportedCheckpointStatus(Enum):
 class ReportedCheckpoint:
     """A checkpoint of the run.
 
-    checkpoint: the Checkpoint.
-    metrics: those that rank 0 has reported with it; read from the checkpoint when they are
-        asked for.
-    status: a ReportedCheckpointStatus.
+    Args:
+        checkpoint: The Checkpoint.
+        metrics: Those that rank 0 has reported with it; read from the checkpoint when
+            they are asked for.
+        status: A ReportedCheckpointStatus.
     """
 
     def __init__(self, checkpoint: Checkpoint, metrics: dict[str, Any] | None = None,

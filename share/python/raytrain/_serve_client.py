@@ -21,7 +21,12 @@ _DTYPES = {"BOOL": "?", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4", "UINT64
 
 
 class ServeError(RaytrainError):
-    """A service has refused a request; the text is what it said. status: of HTTP."""
+    """A service has refused a request; the text is what it said.
+
+    Args:
+        status: Of HTTP.
+        text: The text.
+    """
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -38,15 +43,17 @@ class Client:
         client = Client("raytrain_results/fashion")
         client.predict({"x": images})["probability"]
 
-    where: the directory of a run that is served, or its checkpoint, or the directory of
-        several models; "http://HOST:PORT"; or "unix:PATH".
-    token: what the service asks for. None: of a run, that of its file.
-    name: of the model, if the service has several.
-    timeout: seconds for each answer, and for how long a request is repeated while the
-        queue of the service is full.
-    context: an ssl.SSLContext for https. None: of a run, one that trusts its certificate.
-
     Several threads may use it: each has a connection of its own, which is kept.
+
+    Args:
+        where: The directory of a run that is served, or its checkpoint, or the
+            directory of several models; "http://HOST:PORT"; or "unix:PATH".
+        token: What the service asks for. None: of a run, that of its file.
+        name: Of the model, if the service has several.
+        timeout: Seconds for each answer, and for how long a request is repeated while
+            the queue of the service is full.
+        context: An ssl.SSLContext for https. None: of a run, one that trusts its
+            certificate.
     """
 
     def __init__(self, where: Any, token: str | None = None, *,
@@ -65,7 +72,11 @@ class Client:
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """The name of the model.
+
+        Raises:
+            ValueError: There are several.
+        """
         if self._name is None:
             models = [m["name"] for m in self.request("GET", "/raytrain/state")["models"]]
             if len(models) != 1:
@@ -87,11 +98,20 @@ class Client:
         return True
 
     def predict(self, data: Any, *, version: int | None = None) -> dict[str, Any]:
-        """{output: array} for rows: {input: array}, a DataFrame of pandas, or an array if
-        the model has one input. Columns that are no inputs are left out; a missing text
-        is an empty one. version: that of the model, if several are served.
+        """What the model says about rows.
 
-        Raises BadRequest if the rows are at fault, ServeError otherwise.
+        Args:
+            data: {input: array}, a DataFrame of pandas, or an array if the model has
+                one input. Columns that are no inputs are left out; a missing text is an
+                empty one.
+            version: That of the model, if several are served.
+
+        Returns:
+            {output: array}.
+
+        Raises:
+            BadRequest: The rows are at fault.
+            ServeError: The service has refused the request for another reason.
         """
         inputs = (self._meta or self.metadata())["inputs"]
         columns = _columns(data, inputs)
@@ -105,7 +125,17 @@ class Client:
 
     def request(self, method: str, path: str, body: bytes | None = None,
                 headers: dict[str, Any] = {}) -> Any:
-        """What the service says at this path: JSON, or {output: array}."""
+        """What the service says at a path.
+
+        Args:
+            method: Of HTTP, such as "GET".
+            path: The path.
+            body: Of the request.
+            headers: Of the request.
+
+        Returns:
+            What JSON says, or {output: array}.
+        """
         until = time.monotonic() + self.timeout
         while True:
             answer, data = self._send(method, path, body, headers)

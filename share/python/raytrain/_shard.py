@@ -10,13 +10,15 @@ from typing import Any, Callable, Sequence
 class Shard:
     """This worker's part of an array of which every worker has one.
 
-    array: a NumPy array or a torch tensor, the part; global_shape: the shape of the
-    whole array, in elements; start: where the part begins, one number for each axis.
     All workers that report a checkpoint have a Shard in the same place of their dicts,
     of the same type and global shape. Together the parts cover the whole array; equal
     parts are fine (one is stored), and so are empty ones, but no others that overlap.
-
     The array can be read in other parts by any number of workers (Checkpoint.read()).
+
+    Args:
+        array: A NumPy array or a torch tensor, the part.
+        global_shape: The shape of the whole array, in elements.
+        start: Where the part begins, one number for each axis.
     """
 
     __slots__ = ("array", "global_shape", "start")
@@ -28,7 +30,15 @@ class Shard:
         self.start = tuple(int(first) for first in start)
 
     def check(self, name: str, shape: Sequence[int]) -> None:
-        """ValueError unless the part lies within the whole."""
+        """Refuse a part that is not within the whole.
+
+        Args:
+            name: Of the array.
+            shape: Of the part.
+
+        Raises:
+            ValueError: It is not.
+        """
         whole, start = self.global_shape, self.start
         if not len(shape) == len(whole) == len(start):
             raise ValueError(
@@ -51,7 +61,13 @@ class Shard:
 
 class ShardedArray:
     """A sharded array in a checkpoint that has not been read: its name, global shape
-    and type of elements."""
+    and type of elements.
+
+    Args:
+        node: What the checkpoint says of it.
+        shape: The global shape.
+        stored: The checkpoint.
+    """
 
     def __init__(self, node: dict[str, Any], shape: tuple[Any, ...],
                  stored: Any) -> None:
@@ -63,8 +79,16 @@ class ShardedArray:
 
     def read(self, start: Sequence[int] | None = None,
              count: Sequence[int] | None = None) -> Any:
-        """`count` elements from `start` on, numbers for each axis; all of it if neither
-        is given. Raises InvalidArgument if they are not within the shape."""
+        """Read the array, or a part of it. InvalidArgument: the part is not within the
+        shape.
+
+        Args:
+            start: Where the part begins, a number for each axis.
+            count: How many elements it has, likewise. None for both: all.
+
+        Returns:
+            The array.
+        """
         return self._stored.read_array(self.name, start, count)
 
     def __repr__(self) -> str:
@@ -72,9 +96,12 @@ class ShardedArray:
 
 
 class Pickled:
-    """An object in a checkpoint that is kept as the bytes that pickle made of it.
+    """An object in a checkpoint that is kept as the bytes that pickle made of it. To
+    load it is to run what the bytes say: do so only if you trust the file.
 
-    To load it is to run what the bytes say: do so only if you trust the file.
+    Args:
+        kind: The name of the object's class.
+        read: Reads the bytes.
     """
 
     def __init__(self, kind: str, read: Callable[[], bytes]) -> None:

@@ -83,8 +83,20 @@ class Transforms:
             fn_kwargs: dict[str, Any] | None = None,
             fn_constructor_args: Iterable[Any] | None = None,
             fn_constructor_kwargs: dict[str, Any] | None = None, **resources: Any) -> Any:
-        """A Dataset of the rows that a function makes, one of each row, {column: value}; the
-        arguments are those of map_batches(), which is much faster."""
+        """A Dataset of the rows that a function makes, one of each row. map_batches()
+        is much faster.
+
+        Args:
+            fn: Takes a row, {column: value}, and returns one.
+            fn_args: See map_batches(), as for what follows.
+            fn_kwargs: See there.
+            fn_constructor_args: See there.
+            fn_constructor_kwargs: See there.
+            resources: See there.
+
+        Returns:
+            The Dataset.
+        """
         return self._changed_by(_row_ops.MapRows(_function(
             "map", fn, fn_args, fn_kwargs, fn_constructor_args, fn_constructor_kwargs,
             resources)))
@@ -94,8 +106,19 @@ class Transforms:
                  fn_constructor_args: Iterable[Any] | None = None,
                  fn_constructor_kwargs: dict[str, Any] | None = None,
                  **resources: Any) -> Any:
-        """A Dataset of the rows that a function makes, a list of any number of each row; the
-        arguments are those of map_batches()."""
+        """A Dataset of the rows that a function makes, any number of each row.
+
+        Args:
+            fn: Takes a row, {column: value}, and returns a list of rows.
+            fn_args: See map_batches(), as for what follows.
+            fn_kwargs: See there.
+            fn_constructor_args: See there.
+            fn_constructor_kwargs: See there.
+            resources: See there.
+
+        Returns:
+            The Dataset.
+        """
         return self._changed_by(_row_ops.FlatMap(_function(
             "flat_map", fn, fn_args, fn_kwargs, fn_constructor_args, fn_constructor_kwargs,
             resources)))
@@ -138,7 +161,20 @@ class Transforms:
 
     def add_column(self, col: str, fn: Callable[..., Any], *,
                    batch_format: str | None = "pandas", **resources: Any) -> Any:
-        """A Dataset with another column, whose values fn makes of a batch."""
+        """A Dataset with another column.
+
+        Args:
+            col: Its name.
+            fn: Takes a batch, and returns the values of the column.
+            batch_format: "pandas", "numpy" or "pyarrow": what a batch is.
+            resources: See map_batches().
+
+        Returns:
+            The Dataset.
+
+        Raises:
+            TypeError: The name is not a str.
+        """
         _check_resources("add_column", resources)
         if not isinstance(col, str):
             raise TypeError(f"the name of a column is a str, not {type(col).__name__}")
@@ -147,7 +183,15 @@ class Transforms:
     # ---- Columns ----
 
     def select_columns(self, cols: str | list[str], **resources: Any) -> Any:
-        """Those columns only."""
+        """Those columns only.
+
+        Args:
+            cols: A name, or several.
+            resources: See map_batches().
+
+        Returns:
+            The Dataset.
+        """
         names = _names("select_columns", cols)
         if not self._is_of_files():
             return self._changed_by(_row_ops.Columns(kept=names))
@@ -155,7 +199,18 @@ class Transforms:
         return self._with(columns=names, exclude=None)
 
     def drop_columns(self, cols: str | list[str], **resources: Any) -> Any:
-        """All columns but those."""
+        """All columns but those.
+
+        Args:
+            cols: A name, or several.
+            resources: See map_batches().
+
+        Returns:
+            The Dataset.
+
+        Raises:
+            ValueError: No column is left.
+        """
         names = _names("drop_columns", cols)
         if not self._is_of_files():
             return self._changed_by(_row_ops.Columns(dropped=names))
@@ -169,7 +224,18 @@ class Transforms:
         return self._with(exclude=[*(self._settings.get("exclude") or []), *names])
 
     def rename_columns(self, names: dict[str, str] | list[str], **resources: Any) -> Any:
-        """With other names: {old: new}, or a list of all of them."""
+        """The columns with other names.
+
+        Args:
+            names: {old: new}, or a list of all of them.
+            resources: See map_batches().
+
+        Returns:
+            The Dataset.
+
+        Raises:
+            ValueError: Something else is given.
+        """
         if isinstance(names, dict):
             if not names or not all(isinstance(n, str) for n in [*names, *names.values()]):
                 raise ValueError(f"rename_columns: names are {{old: new}}, not {names!r}")
@@ -179,8 +245,19 @@ class Transforms:
     # ---- Which rows, and in which order ----
 
     def random_shuffle(self, *, seed: int | None = None, **options: Any) -> Any:
-        """The same rows in a new order in every epoch, which depends on the seed of the run.
-        seed: the order is that of this seed, in all epochs."""
+        """The same rows in another order.
+
+        Args:
+            seed: The order is that of this seed, in all epochs. None: a new one in
+                every epoch, which depends on the seed of the run.
+            options: Those of Ray have no effect.
+
+        Returns:
+            The Dataset.
+
+        Raises:
+            TypeError: The seed is not an int.
+        """
         ds = self._settled()
         if seed is None:
             changed = ds._with(shuffle=True)
@@ -191,13 +268,31 @@ class Transforms:
         return ds._with(shuffle=False, shuffle_window=None)._step(seed=_seed(seed))
 
     def limit(self, limit: int) -> Any:
-        """The first rows only; after random_shuffle(), as many rows at random, in all epochs
-        the same ones."""
+        """The first rows only; after random_shuffle(), this number of rows at random,
+        in all epochs the same ones.
+
+        Args:
+            limit: How many.
+
+        Returns:
+            The Dataset.
+        """
         _check_count("limit", limit)
         return self._settled()._step(first=0, count=limit)
 
     def split_at_indices(self, indices: list[int]) -> list[Any]:
-        """The rows before each of these numbers, and those from the last one on."""
+        """Parts of the rows, in their order.
+
+        Args:
+            indices: The rows before each of these numbers are a part, and those from
+                the last one on.
+
+        Returns:
+            The Datasets.
+
+        Raises:
+            ValueError: A part would have no rows.
+        """
         bounds = [0, *indices]
         for a, b in zip(bounds, bounds[1:]):
             if not isinstance(b, int) or b <= a:
@@ -210,7 +305,14 @@ class Transforms:
         return [*parts, ds._step(first=bounds[-1], count=0)]
 
     def split_proportionately(self, proportions: list[float]) -> list[Any]:
-        """Parts that have these shares of the rows, in their order, and the rest."""
+        """Parts of the rows, in their order.
+
+        Args:
+            proportions: The share of each part; the rest is the last one.
+
+        Returns:
+            The Datasets.
+        """
         return self._shares(proportions, None)
 
     def train_test_split(self, test_size: int | float, *, shuffle: bool = False,

@@ -130,8 +130,17 @@ def _in_64_bits(values: list[Any]) -> list[Any]:
 
 
 class Groups:
-    """Rows that have the same values in some columns. The Datasets that the methods return
-    have the groups in the order of these values."""
+    """Rows that have the same values in some columns: what Dataset.groupby() returns.
+    The Datasets that the methods return have the groups in the order of these values.
+
+    Args:
+        rows: {column: array}.
+        keys: The columns.
+        make: Makes a Dataset of {column: array}.
+
+    Raises:
+        ValueError: There are no keys.
+    """
 
     def __init__(self, rows: Batch, keys: list[str], make: Callable[[Batch], Any]) -> None:
         import numpy
@@ -158,7 +167,11 @@ class Groups:
         return {key: self._rows[key][self._firsts] for key in self._keys}
 
     def count(self) -> Any:
-        """A Dataset of the keys and the column "count()"."""
+        """The number of rows of each group.
+
+        Returns:
+            A Dataset of the keys and the column "count()".
+        """
         import numpy
 
         sizes = [end - first for first, end in zip(self._firsts, self._ends)]
@@ -181,24 +194,59 @@ class Groups:
             for column in columns}})
 
     def sum(self, on: str | list[str] | None = None) -> Any:
-        """A Dataset of the keys and the columns "sum(COLUMN)", by default of all columns of
-        numbers."""
+        """The sums of each group.
+
+        Args:
+            on: A column, or several; None: all columns of numbers.
+
+        Returns:
+            A Dataset of the keys and the columns "sum(COLUMN)".
+        """
         return self._statistic("sum", on)
 
     def min(self, on: str | list[str] | None = None) -> Any:
-        """As sum(), with the least values."""
+        """The least values of each group.
+
+        Args:
+            on: See sum().
+
+        Returns:
+            A Dataset of the keys and the columns "min(COLUMN)".
+        """
         return self._statistic("min", on)
 
     def max(self, on: str | list[str] | None = None) -> Any:
-        """As sum(), with the greatest values."""
+        """The greatest values of each group.
+
+        Args:
+            on: See sum().
+
+        Returns:
+            A Dataset of the keys and the columns "max(COLUMN)".
+        """
         return self._statistic("max", on)
 
     def mean(self, on: str | list[str] | None = None) -> Any:
-        """As sum(), with the means."""
+        """The means of each group.
+
+        Args:
+            on: See sum().
+
+        Returns:
+            A Dataset of the keys and the columns "mean(COLUMN)".
+        """
         return self._statistic("mean", on)
 
     def std(self, on: str | list[str] | None = None, ddof: int = 1) -> Any:
-        """As sum(), with the standard deviations."""
+        """The standard deviations of each group.
+
+        Args:
+            on: See sum().
+            ddof: See Dataset.std().
+
+        Returns:
+            A Dataset of the keys and the columns "std(COLUMN)".
+        """
         return self._statistic("std", on, ddof)
 
     def map_groups(self, fn: Callable[..., Any], *, batch_format: str | None = "default",

@@ -88,7 +88,16 @@ class WorkerGroup:
 
     def execute_async(self, fn: Callable[..., Any], *args: Any,
                       **kwargs: Any) -> list[Result]:
-        """The same without waiting: a Future for each worker, whose result() waits."""
+        """Call a function on all workers, without waiting.
+
+        Args:
+            fn: See execute().
+            args: See there.
+            kwargs: See there.
+
+        Returns:
+            A future for each worker, whose result() waits.
+        """
         self._add(None, fn, args, kwargs)
         results = [Result(self) for _ in range(self._size)]
         self._waiting += enumerate(results)
@@ -96,12 +105,35 @@ class WorkerGroup:
 
     def execute_single(self, rank: int, fn: Callable[..., Any], *args: Any,
                        **kwargs: Any) -> Any:
-        """Call a function on one worker, and return what it has returned."""
+        """Call a function on one worker.
+
+        Args:
+            rank: Of the worker.
+            fn: See execute().
+            args: See there.
+            kwargs: See there.
+
+        Returns:
+            What it has returned.
+        """
         return self.execute_single_async(rank, fn, *args, **kwargs).result()
 
     def execute_single_async(self, rank: int, fn: Callable[..., Any], *args: Any,
                              **kwargs: Any) -> Result:
-        """The same without waiting: a Future, whose result() waits."""
+        """Call a function on one worker, without waiting.
+
+        Args:
+            rank: Of the worker.
+            fn: See execute().
+            args: See there.
+            kwargs: See there.
+
+        Returns:
+            A future, whose result() waits.
+
+        Raises:
+            InvalidArgument: There is no such rank.
+        """
         if not 0 <= rank < self._size:
             raise errors.InvalidArgument(f"there is no rank {rank}: the group has "
                                          f"{self._size} workers")

@@ -36,16 +36,32 @@ class Backend:
     share_cuda_visible_devices: bool = False
 
     def on_start(self, worker_group: WorkerGroup, backend_config: BackendConfig) -> None:
-        """The workers have started."""
+        """The workers have started.
+
+        Args:
+            worker_group: The workers, on which functions can be executed.
+            backend_config: The settings of this Backend.
+        """
 
     def on_training_start(self, worker_group: WorkerGroup,
                           backend_config: BackendConfig) -> None:
-        """The training function is about to be called."""
+        """The training function is about to be called.
+
+        Args:
+            worker_group: See on_start().
+            backend_config: See there.
+        """
 
     def on_shutdown(self, worker_group: WorkerGroup,
                     backend_config: BackendConfig) -> None:
-        """The training function has returned on all workers, or a report has ended it on
-        request. Not after a failure: then there is no group of workers any more."""
+        """The training function has returned on all workers, or a report has ended it
+        on request. Not called after a failure: then there is no group of workers any
+        more.
+
+        Args:
+            worker_group: See on_start().
+            backend_config: See there.
+        """
 
 
 class BackendConfig:

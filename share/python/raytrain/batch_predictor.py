@@ -20,18 +20,23 @@ __all__ = ["BatchPredictor"]
 class BatchPredictor:
     """Predicts the rows of a dataset with raytrain-predict: a predictor on each worker.
 
-        best = BatchPredictor.from_checkpoint(result.checkpoint, TorchPredictor, model=net)
+        best = BatchPredictor.from_checkpoint(result.checkpoint, TorchPredictor,
+                                              model=net)
         predictions = best.predict(read_csv("people.csv"), num_workers=8,
                                    keep_columns=["id"])
         for batch in predictions.iter_batches(): ...
 
-    XGBoostPredictor and LightGBMPredictor stand for the prediction that raytrain-predict has
-    for their models: no Python runs on the workers.
+    XGBoostPredictor and LightGBMPredictor stand for the prediction that
+    raytrain-predict has for their models: no Python runs on the workers.
 
-    checkpoint: a Checkpoint, or the path of its file; or a Result or the path of a run,
-        whose best checkpoint it is.
-    predictor_cls: a subclass of Predictor.
-    predictor_kwargs: more arguments for its from_checkpoint().
+    Args:
+        checkpoint: A Checkpoint, or the path of its file; or a Result or the path of a
+            run, whose best checkpoint it is.
+        predictor_cls: A subclass of Predictor.
+        predictor_kwargs: More arguments for its from_checkpoint().
+
+    Raises:
+        TypeError: predictor_cls is not such a class, or takes no arguments.
     """
 
     def __init__(self, checkpoint: ModelLike, predictor_cls: type[Predictor],
@@ -48,7 +53,16 @@ class BatchPredictor:
     @classmethod
     def from_checkpoint(cls, checkpoint: ModelLike, predictor_cls: type[Predictor],
                         **predictor_kwargs: Any) -> BatchPredictor:
-        """The same as the class itself, as in Ray."""
+        """The same as the class itself, as in Ray.
+
+        Args:
+            checkpoint: See BatchPredictor, as for what follows.
+            predictor_cls: See there.
+            predictor_kwargs: See there.
+
+        Returns:
+            The BatchPredictor.
+        """
         return cls(checkpoint, predictor_cls, **predictor_kwargs)
 
     def predict(self, data: DatasetLike, *, output: str | None = None,
@@ -58,27 +72,37 @@ class BatchPredictor:
                 outputs: dict[str, Any] | None = None, resume: bool = False,
                 launcher: str | None = None, options: Sequence[str] = (),
                 allow_code: bool = False, **settings: Any) -> Dataset:
-        """Predict all rows, and return the predictions as a Dataset in their order.
+        """Predict all rows.
 
-        data: a path, or a Dataset as it was read: rows go through the preprocessors of the
-            checkpoint.
-        output: the file of the predictions, .h5, .csv or .npy, where all workers see it;
-            None: predictions_TIME.h5 in raytrain_results.
-        keep_columns: columns of the rows that the predictions have, too. A string that
-            is missing is an empty one in an .h5 file.
-        num_workers, or scaling_config: on how many workers, with which resources.
-        outputs: {name: (dtype, shape of a row)} of what the predictor returns. None: it is
-            tried with two rows of zeros. Of trees, a list of "value", "probability",
-            "class", "margin", "leaf" and "contribution"; see raytrain-predict(1).
-        resume: go on with a prediction of the same data, which are files, into the same
-            output that was interrupted.
-        launcher, options: as in RunConfig.
-        allow_code: the functions of the checkpoint's preprocessors may be loaded, which runs
-            code that the checkpoint has or names; not needed for those that this program has
-            given to a BatchMapper itself.
-        settings: more arguments for the predictor's predict().
+        Args:
+            data: A path, or a Dataset as it was read: rows go through the preprocessors
+                of the checkpoint.
+            output: The file of the predictions, .h5, .csv or .npy, where all workers
+                see it; None: predictions_TIME.h5 in raytrain_results.
+            keep_columns: Columns of the rows that the predictions have, too. A string
+                that is missing is an empty one in an .h5 file.
+            batch_size: How many rows the predictor gets at most.
+            num_workers: On how many workers.
+            scaling_config: The workers and their resources, in place of num_workers.
+            outputs: {name: (dtype, shape of a row)} of what the predictor returns.
+                None: it is tried with two rows of zeros. Of trees, a list of "value",
+                "probability", "class", "margin", "leaf" and "contribution"; see
+                raytrain-predict(1).
+            resume: Go on with a prediction of the same data, which are files, into the
+                same output that was interrupted.
+            launcher: As in RunConfig.
+            options: As in RunConfig.
+            allow_code: The functions of the checkpoint's preprocessors may be loaded,
+                which runs code that the checkpoint has or names; not needed for those
+                that this program has given to a BatchMapper itself.
+            settings: More arguments for the predictor's predict().
 
-        Raises RaytrainError if it failed, TrainingStopped if it was stopped on request.
+        Returns:
+            The predictions as a Dataset, in the order of the rows.
+
+        Raises:
+            RaytrainError: It failed.
+            TrainingStopped: It was stopped on request.
         """
         if _worker._shipped is not None:
             raise _shipping.ScriptImported
@@ -97,15 +121,31 @@ class BatchPredictor:
 
 
 def code_flags(checkpoint: object, allow_code: bool) -> list[str]:
-    """The option by which workers may load the functions of the preprocessors, if the user
-    allows it, or if this program has given all of them to a BatchMapper itself."""
+    """The option by which workers may load the functions of the preprocessors, if the
+    user allows it, or if this program has given all of them to a BatchMapper itself.
+
+    Args:
+        checkpoint: That has the preprocessors.
+        allow_code: Does the user allow it?
+
+    Returns:
+        Options of raytrain-predict.
+    """
     return ["--allow-code"] if allow_code or _mapping.workers_may(checkpoint) else []
 
 
 def python_workers(predictor_cls: type[Any], options: dict[str, Any],
                    scratch: str) -> tuple[Any, ...]:
-    """The command of workers that predict with a class, and its environment. options: what
-    raytrain._predict gives to the class."""
+    """What workers run that predict with a class.
+
+    Args:
+        predictor_cls: The class.
+        options: What raytrain._predict gives to it.
+        scratch: A directory for files that the workers read.
+
+    Returns:
+        The command, and its environment.
+    """
     cwd, shipped = os.getcwd(), os.path.join(scratch, "predictor.pkl")
     _shipping.write(shipped, {
         "function": _shipping.pack(predictor_cls, options),

@@ -49,6 +49,7 @@ class RunContext:
     run_id: str = dataclasses.field(default_factory=lambda: uuid.uuid4().hex)
 
     def get_run_config(self) -> RunConfig:
+        """The RunConfig of the trainer."""
         return self.run_config
 
 
@@ -78,38 +79,73 @@ class UserCallback:
     """
 
     def before_run(self, run_context: RunContext) -> None:
-        """fit() has been called, and nothing has been started."""
+        """fit() has been called, and nothing has been started.
+
+        Args:
+            run_context: The run.
+        """
 
     def after_run(self, run_context: RunContext, result: Result | None) -> None:
-        """The run is over, and has finished, failed or been stopped. result: the Result;
-        None if there is none, as when raytrain-run refuses the configuration."""
+        """The run is over, and has finished, failed or been stopped.
+
+        Args:
+            run_context: The run.
+            result: The Result; None if there is none, as when raytrain-run refuses the
+                configuration.
+        """
 
     def after_report(self, run_context: RunContext, metrics: list[dict[str, Any]],
                      checkpoint: Checkpoint | None) -> None:
-        """All workers have reported. metrics: a list with the metrics that each worker has
-        reported, by rank; only that of rank 0 for trees without a training function, and if
-        they are more than 2 MiB. checkpoint: the Checkpoint of this report, or None; it may not be complete
-        yet if checkpoints are saved in the background."""
+        """All workers have reported.
+
+        Args:
+            run_context: The run.
+            metrics: A list with the metrics that each worker has reported, by rank;
+                only that of rank 0 for trees without a training function, and if they
+                are more than 2 MiB.
+            checkpoint: The Checkpoint of this report, or None; it may not be complete
+                yet if checkpoints are saved in the background.
+        """
 
     def after_exception(self, run_context: RunContext,
                         worker_exceptions: dict[int, WorkerError]) -> None:
-        """An attempt has failed, and may be followed by another one. worker_exceptions:
-        {rank: WorkerError} of the worker that failed first; the rank is -1 if it is not
-        known, as when a node is lost."""
+        """An attempt has failed, and may be followed by another one.
+
+        Args:
+            run_context: The run.
+            worker_exceptions: {rank: exception} of the workers that failed; the rank is
+                -1 if it is not known, as when a node is lost.
+        """
 
     def before_worker_group_start(self,
                                   worker_group_context: WorkerGroupContext) -> None:
-        """An attempt starts. The workers do not wait for this call."""
+        """An attempt starts. The workers do not wait for this call.
+
+        Args:
+            worker_group_context: The workers of the attempt.
+        """
 
     def after_worker_group_shutdown(self,
                                     worker_group_context: WorkerGroupContext) -> None:
-        """All workers of an attempt are gone, after after_exception() if it failed."""
+        """All workers of an attempt are gone, after after_exception() if it failed.
+
+        Args:
+            worker_group_context: The workers of the attempt.
+        """
 
     def after_controller_start(self, run_context: RunContext) -> None:
-        """The first call: raytrain-run has begun with the run."""
+        """The first call: raytrain-run has begun with the run.
+
+        Args:
+            run_context: The run.
+        """
 
     def after_controller_finish(self, result: Result) -> None:
-        """The last call: the Result is there."""
+        """The last call: the Result is there.
+
+        Args:
+            result: The Result.
+        """
 
 
 _METHODS = ("before_run", "after_run", "after_report", "after_exception",
@@ -118,13 +154,28 @@ _METHODS = ("before_run", "after_run", "after_report", "after_exception",
 
 
 def hears_reports(callback: object) -> bool:
-    """Has it an after_report() of its own, for which workers gather what they report?"""
+    """Has a callback an after_report() of its own, for which workers gather what they
+    report?
+
+    Args:
+        callback: An object.
+
+    Returns:
+        Whether it has.
+    """
     method = getattr(callback, "after_report", None)
     return method is not None and \
         getattr(method, "__func__", method) is not UserCallback.after_report
 
 
 def is_callback(value: object) -> bool:
-    """An instance of UserCallback, or of another class that has its methods."""
+    """Is it an instance of UserCallback, or of another class that has its methods?
+
+    Args:
+        value: Anything.
+
+    Returns:
+        Whether it is.
+    """
     return not isinstance(value, (str, dict, type)) and any(
         callable(getattr(value, name, None)) for name in _METHODS)

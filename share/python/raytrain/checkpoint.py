@@ -366,6 +366,11 @@ class LocalFileSystem:
 
 
 def local_filesystem() -> Any:
+    """What Ray calls the filesystem of a path.
+
+    Returns:
+        pyarrow.fs.LocalFileSystem(), or a stand-in for it without pyarrow.
+    """
     try:
         from pyarrow.fs import LocalFileSystem as PyarrowFileSystem
     except ImportError:
@@ -374,7 +379,14 @@ def local_filesystem() -> Any:
 
 
 def check_filesystem(filesystem: Any) -> None:
-    """Raises NotSupported for one that is not mounted."""
+    """Refuse a filesystem that is not mounted.
+
+    Args:
+        filesystem: Of pyarrow, or None.
+
+    Raises:
+        NotSupported: It is not that of local paths.
+    """
     if filesystem is None or getattr(filesystem, "type_name", "local") == "local":
         return
     raise errors.NotSupported(
@@ -389,8 +401,11 @@ def check_filesystem(filesystem: Any) -> None:
 class Checkpoint:
     """A dict or a directory that is to be reported, or a checkpoint that was saved.
 
-    Checkpoint(path) is a directory, as in ray.train; or a checkpoint file of raytrain,
-    the directory of a run (its best checkpoint), or an HDF5 file of another program.
+    Args:
+        path: A directory, as in ray.train; or a checkpoint file of raytrain, the
+            directory of a run (its best checkpoint), or an HDF5 file of another
+            program.
+        filesystem: Only that of local paths.
     """
 
     _dict: dict[str, Any] | None
@@ -430,6 +445,15 @@ class Checkpoint:
 
         Subdirectories and symbolic links to what is in the directory are followed.
         report() refuses links that lead elsewhere or in circles.
+
+        Args:
+            path: The directory.
+
+        Returns:
+            The checkpoint.
+
+        Raises:
+            NotADirectoryError: There is no such directory.
         """
         path = os.fspath(path)
         if not os.path.isdir(path):
@@ -446,6 +470,15 @@ class Checkpoint:
         they are copied when the checkpoint is reported, not before. Each becomes a
         dataset of an HDF5 file, named by its keys. Objects of other types are pickled.
         Of a Shard, a DTensor or a ShardedTensor each worker gives its part.
+
+        Args:
+            data: The dict.
+
+        Returns:
+            The checkpoint.
+
+        Raises:
+            TypeError: It is not a dict.
         """
         if not isinstance(data, dict):
             raise TypeError(
@@ -499,12 +532,17 @@ class Checkpoint:
         return "dict", id(self._dict)
 
     def get_preprocessor(self, allow_code: bool = False) -> Preprocessor | None:
-        """The fitted preprocessors of the run that saved it, for transform() and
-        transform_batch(), or None: see raytrain.preprocessors.
+        """The fitted preprocessors of the run that saved the checkpoint, for
+        transform() and transform_batch(); see raytrain.preprocessors.
 
-        allow_code: their functions (BatchMapper) may be loaded, which runs code from the
-        checkpoint, or from files that it names. Those that this program has given to a
-        BatchMapper itself need no leave."""
+        Args:
+            allow_code: Their functions (BatchMapper) may be loaded, which runs code
+                from the checkpoint, or from files that it names. Those that this
+                program has given to a BatchMapper itself may be without.
+
+        Returns:
+            The preprocessors, or None.
+        """
         if self._stored is None:
             return None
         from . import preprocessors
@@ -538,15 +576,26 @@ class Checkpoint:
         return dict(self._metadata or {})
 
     def set_metadata(self, metadata: dict[str, Any]) -> None:
-        """Replace the metadata: a dict that JSON can hold, saved with the checkpoint. A
-        checkpoint that is saved already keeps its own."""
+        """Replace the metadata, which are saved with the checkpoint. A checkpoint that
+        is saved already keeps its own.
+
+        Args:
+            metadata: A dict that JSON can hold.
+
+        Raises:
+            TypeError: It is not such a dict.
+        """
         if not isinstance(metadata, dict):
             raise TypeError(f"metadata are a dict, not {type(metadata).__name__}")
         json.dumps(metadata)
         self._metadata = dict(metadata)
 
     def update_metadata(self, metadata: dict[str, Any]) -> None:
-        """Add to the metadata."""
+        """Add to the metadata.
+
+        Args:
+            metadata: See set_metadata().
+        """
         self.set_metadata({**self.get_metadata(), **metadata})
 
     # -- a dict --
@@ -554,14 +603,20 @@ class Checkpoint:
     def to_dict(self, allow_pickle: bool = False,
                 shards: bool = True) -> dict[str, Any]:
         """The dict, with equal types: tensors of torch on the CPU, arrays of NumPy.
-        They share one memory, which is freed with the last of them.
+        They share one memory, which is freed with the last of them. A checkpoint of a C
+        program becomes a dict of dicts by the names of its arrays.
 
-        allow_pickle: load objects of other types, which runs code from the checkpoint;
-        else they are Pickled, with a method load(). shards: read sharded arrays as a
-        whole; else they are ShardedArray, to be read in parts. Arrays are memoryviews
-        if neither NumPy nor torch can be imported.
+        Args:
+            allow_pickle: Load objects of other types, which runs code from the
+                checkpoint; else they are Pickled, with a method load().
+            shards: Read sharded arrays as a whole; else they are ShardedArray, to be
+                read in parts.
 
-        A checkpoint of a C program becomes a dict of dicts by the names of its arrays.
+        Returns:
+            The dict. Arrays are memoryviews if neither NumPy nor torch can be imported.
+
+        Raises:
+            InvalidArgument: The checkpoint is a directory.
         """
         if self._dict is not None:
             return dict(self._dict)
@@ -577,8 +632,16 @@ class Checkpoint:
 
     def read(self, name: str, start: Sequence[int] | None = None,
              count: Sequence[int] | None = None) -> Any:
-        """One array by its name, or `count` of its elements from `start` on (numbers
-        for each axis). Other arrays are not read."""
+        """One array of a checkpoint that was saved. Other arrays are not read.
+
+        Args:
+            name: Its name, one of names().
+            start: Where its elements begin that are read, a number for each axis.
+            count: How many, likewise. None for both: all.
+
+        Returns:
+            The array.
+        """
         return self._need_stored("read").read_array(name, start, count)
 
     def _need_stored(self, call: str) -> _Stored:
@@ -592,8 +655,17 @@ class Checkpoint:
     # -- a directory --
 
     def to_directory(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Write the files into this directory, which need not exist (None: a new
-        temporary one); returns its path. Older files of other names stay."""
+        """Write the files into a directory. Older files of other names stay.
+
+        Args:
+            path: The directory, which need not exist; None: a new temporary one.
+
+        Returns:
+            The path of the directory.
+
+        Raises:
+            InvalidArgument: The checkpoint is a dict.
+        """
         if path is None:
             path = tempfile.mkdtemp(prefix="checkpoint-")
         path = os.fspath(path)
@@ -608,9 +680,17 @@ class Checkpoint:
 
     @contextmanager
     def as_directory(self) -> Iterator[str]:
-        """``with checkpoint.as_directory() as path``: the directory itself if it is to
-        be reported, else a temporary one with its files. The processes of a node share
-        it, and it is removed when the last of them is done: change nothing in it."""
+        """A context, as in ``with checkpoint.as_directory() as path``: the directory
+        itself if it is to be reported, else a temporary one with its files. The
+        processes of a node share it, and it is removed when the last of them is done:
+        change nothing in it.
+
+        Yields:
+            The path of the directory.
+
+        Raises:
+            InvalidArgument: The checkpoint is a dict.
+        """
         if self._directory is not None:
             yield self._directory
             return
@@ -660,7 +740,14 @@ def restored() -> Checkpoint:
 
 
 def newest(reported: Newest) -> Checkpoint:
-    """The checkpoint that was reported last: one object, which is opened once."""
+    """The checkpoint that was reported last: one object, which is opened once.
+
+    Args:
+        reported: What is known of it.
+
+    Returns:
+        The checkpoint.
+    """
     if reported.checkpoint is None:
         reported.checkpoint = Checkpoint._of(
             _stored=_Stored(reported.path, reported.iteration))

@@ -16,8 +16,15 @@ def barrier() -> None:
 
 
 def broadcast_from_rank_zero(data: T) -> T:
-    """Rank 0's `data`, on every worker; what the others pass does not count. It is pickled:
-    at most 64 MiB."""
+    """What rank 0 has, on every worker.
+
+    Args:
+        data: What rank 0 gives; it is pickled, and at most 64 MiB. That of the others
+            does not count.
+
+    Returns:
+        The data of rank 0.
+    """
     import pickle
 
     s = session()

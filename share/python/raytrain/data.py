@@ -49,12 +49,23 @@ def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
               filter: dict[str, Any] | None = None,
               last_batch: str | None = None) -> Dataset:
     """The rows of an HDF5 file: its datasets are the columns, their first dimension the
-    rows; strings, of fixed or variable length, are a column of words. columns: the names of those to read. shuffle: in a new order in every epoch.
-    shuffle_window: mix that many rows at a time with each other, instead of all. filter:
-    {"column": NAME, "min": A, "max": B}, the rows with a value in this range; one of the
-    bounds may be left out. limit: how many of these rows. last_batch: what becomes of the
-    rows that do not fill a batch: "keep", "drop" or "pad", with rows from the start
-    (see DataIterator.padding)."""
+    rows; strings, of fixed or variable length, are a column of words.
+
+    Args:
+        path: The file, a directory of files, or a pattern such as "train-*.h5".
+        columns: The names of those to read; None: all.
+        label: The column of the labels.
+        shuffle: In a new order in every epoch.
+        shuffle_window: Mix that many rows at a time with each other, instead of all.
+        limit: How many of the rows that pass the filter.
+        filter: {"column": NAME, "min": A, "max": B}, the rows with a value in this
+            range; one of the bounds may be left out.
+        last_batch: What becomes of the rows that do not fill a batch: "keep", "drop" or
+            "pad", with rows from the start (see DataIterator.padding).
+
+    Returns:
+        The Dataset.
+    """
     _sources.check_path(path)
     return Dataset(path, format="hdf5", columns=columns, label=label, shuffle=shuffle,
                    shuffle_window=shuffle_window, limit=limit, filter=filter,
@@ -63,9 +74,19 @@ def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
 
 def read_idx(path: Path, *, label: str | None = None, shuffle: bool = False,
              **options: Any) -> Dataset:
-    """The rows of an IDX file, such as Fashion-MNIST's images, also compressed with gzip.
-    label: the file of the labels; found by its name if the images are in
-    NAME-images-idx3-ubyte. options: see read_hdf5()."""
+    """The rows of an IDX file, such as Fashion-MNIST's images, also compressed with
+    gzip.
+
+    Args:
+        path: See read_hdf5().
+        label: The file of the labels; found by its name if the images are in
+            NAME-images-idx3-ubyte.
+        shuffle: See read_hdf5().
+        options: Its other arguments.
+
+    Returns:
+        The Dataset.
+    """
     _sources.check_path(path)
     return Dataset(path, format="idx", label=label, shuffle=shuffle, **options)
 
@@ -73,10 +94,21 @@ def read_idx(path: Path, *, label: str | None = None, shuffle: bool = False,
 def read_numpy(path: Path, *, columns: Sequence[str] | None = None,
                label: str | None = None, shuffle: bool = False,
                **options: Any) -> Dataset:
-    """The rows of arrays that numpy.save or numpy.savez wrote; their first dimension are
-    the rows. An .npy file is a column that is named after the file, without a number at
-    its end; the fields of a structured array, and the arrays of an .npz file, are a
-    column each. label: such a file too, or a column. options: see read_hdf5()."""
+    """The rows of arrays that numpy.save or numpy.savez wrote; their first dimension
+    are the rows. An .npy file is a column that is named after the file, without a
+    number at its end; the fields of a structured array, and the arrays of an .npz file,
+    are a column each.
+
+    Args:
+        path: See read_hdf5().
+        columns: See there.
+        label: The files of the labels, or a column.
+        shuffle: See read_hdf5().
+        options: Its other arguments, and those of Ray for tasks that read, see range().
+
+    Returns:
+        The Dataset.
+    """
     _sources.check_path(path)
     return Dataset(path, format="numpy", columns=columns, label=label, shuffle=shuffle,
                    **_sources.without_tasks(options))
@@ -88,11 +120,24 @@ def read_csv(path: Path, *, columns: Sequence[str] | None = None,
              label: str | None = None, shuffle: bool = False,
              **options: Any) -> Dataset:
     """The rows of a CSV file, also compressed with gzip or zstd. The first line has the
-    names of the columns; header=False: there is none. delimiter: what separates fields, a
-    comma if nothing is said and the file does not end in .tsv. dtypes: {column: "float32",
-    "float64", "int64", "bool", "words" or "text"}, of others it is found out from their
-    values. missing: the texts that mean a missing value; if nothing is said, no text, and
-    those that pandas takes for it. options: see read_hdf5()."""
+    names of the columns.
+
+    Args:
+        path: See read_hdf5().
+        columns: See there.
+        delimiter: What separates fields; None: a comma, unless the file ends in .tsv.
+        header: False: there is no line with the names of the columns.
+        dtypes: {column: "float32", "float64", "int64", "bool", "words" or "text"}; the
+            types of others follow from their values.
+        missing: The texts that mean a missing value; None: no text, and those that
+            pandas takes for it.
+        label: The column of the labels.
+        shuffle: See read_hdf5().
+        options: Its other arguments, and those of Ray for tasks that read, see range().
+
+    Returns:
+        The Dataset.
+    """
     _sources.check_path(path)
     return Dataset(path, format="csv", columns=columns, label=label, shuffle=shuffle,
                    delimiter=delimiter, header=None if header else False,
@@ -112,24 +157,49 @@ def _types(dtypes: dict[str, Any]) -> list[Any]:
 
 
 def read_text(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset:
-    """The lines of text files, as the column "text". options: see read_hdf5()."""
+    """The lines of text files, as the column "text".
+
+    Args:
+        path: See read_hdf5().
+        shuffle: See there.
+        options: Its other arguments, and those of Ray for tasks that read, see range().
+
+    Returns:
+        The Dataset.
+    """
     _sources.check_path(path)
     return Dataset(path, format="text", shuffle=shuffle,
                    **_sources.without_tasks(options))
 
 
 def read_libsvm(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset:
-    """The rows of a file in LIBSVM's format: the columns "label" and "features", which are
-    sparse vectors. options: see read_hdf5()."""
+    """The rows of a file in LIBSVM's format: the columns "label" and "features", which
+    are sparse vectors.
+
+    Args:
+        path: See read_hdf5().
+        shuffle: See there.
+        options: Its other arguments.
+
+    Returns:
+        The Dataset.
+    """
     _sources.check_path(path)
     return Dataset(path, format="libsvm", shuffle=shuffle, **options)
 
 
 def from_numpy(arrays: Any) -> Dataset:
-    """The rows of {column: array}, or of an array as the column "data". They are written to
-    a file, which is removed when nothing refers to the Dataset any more; a trainer keeps a
-    copy beside its run. Columns of numbers may have rows of any shape; bool become uint8.
-    Columns of str have one str a row, any text, or None if it is missing."""
+    """The rows of arrays in memory. They are written to a file, which is removed when
+    nothing refers to the Dataset any more; a trainer keeps a copy beside its run.
+
+    Args:
+        arrays: {column: array}, or an array, which becomes the column "data". Columns
+            of numbers may have rows of any shape; bool become uint8. Columns of str
+            have one str a row, any text, or None if it is missing.
+
+    Returns:
+        The Dataset.
+    """
     arrays = _frame.plain_dict(arrays)
     file = _memory.file_of(arrays if isinstance(arrays, dict) else {"data": arrays})
     made = Dataset(file.path, format="numpy")
@@ -139,10 +209,23 @@ def from_numpy(arrays: Any) -> Dataset:
 
 def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame],
                 **tasks: Any) -> Dataset:
-    """The rows of a DataFrame of pandas, or of a list of DataFrames, as from_numpy() has
-    them. Categories are their values; a column of integers or bool with missing values is
-    float64, with NaN. The index is left out: df.reset_index() makes columns of it. Times
-    are refused: make numbers of them, df["t"].astype("int64"). tasks: see range()."""
+    """The rows of a DataFrame of pandas, kept as from_numpy() keeps them. Categories
+    are their values; a column of integers or bool with missing values is float64, with
+    NaN. The index is left out: df.reset_index() makes columns of it. Times are refused:
+    make numbers of them, df["t"].astype("int64").
+
+    Args:
+        df: The DataFrame, or a list of DataFrames.
+        tasks: See range().
+
+    Returns:
+        The Dataset.
+
+    Raises:
+        TypeError: It is not a DataFrame.
+        ValueError: Two columns have the same name, or one has values that no column can
+            have.
+    """
     _sources.check_tasks("from_pandas", tasks)
     if isinstance(df, (list, tuple)):
         import pandas
@@ -158,8 +241,15 @@ def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame],
 
 
 def from_items(items: list[Any], **tasks: Any) -> Dataset:
-    """The rows of a list: dicts, {column: value}, or values, which become the column
-    "item". They are kept as those of from_numpy(). tasks: see range()."""
+    """The rows of a list, kept as from_numpy() keeps them.
+
+    Args:
+        items: Dicts, {column: value}, or values, which become the column "item".
+        tasks: See range().
+
+    Returns:
+        The Dataset.
+    """
     _sources.check_tasks("from_items", tasks)
     return from_numpy(_sources.columns_of_items(items))
 
@@ -187,18 +277,32 @@ def range(n: int, **tasks: Any) -> Dataset:
 
 
 def from_torch(dataset: object) -> Dataset:
-    """The rows of a dataset of torch that has a length. The workers take the items, as they
-    read them. A dict is a row; of a tuple the columns are "item_0", "item_1" and so on; any
-    other item is the column "item"."""
+    """The rows of a dataset of torch. The workers take the items, as they read them.
+
+    Args:
+        dataset: One that has a length. A dict is a row; the columns of a tuple are
+            "item_0", "item_1" and so on; any other item is the column "item".
+
+    Returns:
+        The Dataset.
+    """
     op, sized = _sources.torch_op(dataset), cast(Sized, dataset)
     return _as_dataset(range(len(sized))._changed_by(op))
 
 
 def read_parquet(paths: object, *, columns: list[Any] | None = None,
                  **tasks: Any) -> Dataset:
-    """The rows of Parquet files: a path, a pattern, a directory, or a list of these. Needs
-    pyarrow, here and in the workers, which read each row group once, before the first epoch.
-    columns: the names of those to read. tasks: see range()."""
+    """The rows of Parquet files. Needs pyarrow, here and in the workers, which read
+    each row group once, before the first epoch.
+
+    Args:
+        paths: A path, a pattern, a directory, or a list of these.
+        columns: The names of those to read.
+        tasks: See range().
+
+    Returns:
+        The Dataset.
+    """
     _sources.check_tasks("read_parquet", tasks)
     groups, total, dtypes = _sources.parquet_groups(paths, columns)
     return _as_dataset(from_items(groups)._changed_by(
@@ -207,10 +311,23 @@ def read_parquet(paths: object, *, columns: list[Any] | None = None,
 
 def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = None,
               **tasks: Any) -> Dataset:
-    """The rows of files that have a JSON object in each line, also compressed with gzip. The
-    columns and their types are those of the first 1000 rows; dtypes: {column: "int64",
-    "float64", "bool" or "str"} adds others. The workers read each line once, before the first
-    epoch. tasks: see range()."""
+    """The rows of files that have a JSON object in each line, also compressed with
+    gzip. The columns and their types are those of the first 1000 rows. The workers read
+    each line once, before the first epoch.
+
+    Args:
+        path: See read_hdf5().
+        lines: Only True.
+        dtypes: {column: "int64", "float64", "bool" or "str"}, for columns that come
+            later, or have another type.
+        tasks: See range().
+
+    Returns:
+        The Dataset.
+
+    Raises:
+        ValueError: lines is False.
+    """
     _sources.check_tasks("read_json", tasks)
     if not lines:
         raise ValueError("read_json: files have an object in each line; of a file with one "
@@ -227,7 +344,14 @@ def _as_dataset(made: Any) -> Dataset:
 
 
 def from_memory(rows: Any) -> Any:
-    """A Dataset of a DataFrame or of {column: array}; anything else as it is."""
+    """A Dataset of rows in memory.
+
+    Args:
+        rows: A DataFrame or {column: array}.
+
+    Returns:
+        The Dataset; anything else as it is.
+    """
     if isinstance(rows, dict):
         return from_numpy(rows)
     if hasattr(rows, "columns") and hasattr(rows, "iloc"):
@@ -236,8 +360,14 @@ def from_memory(rows: Any) -> Any:
 
 
 class DataIterator:
-    """Batches of rows. Each call of an iter_ method is one epoch, a pass over the shard;
-    the first one in a restarted worker goes on at the position of the checkpoint."""
+    """Batches of rows. Each call of an iter_ method is one epoch, a pass over the
+    shard; the first one in a restarted worker goes on at the position of the
+    checkpoint.
+
+    Args:
+        source: What the worker opens.
+        equal: Do all workers get the same number of rows?
+    """
 
     def __init__(self, source: dict[str, Any], equal: bool = True) -> None:
         self._source = source
@@ -257,26 +387,35 @@ class DataIterator:
                      local_shuffle_buffer_size: int | None = None,
                      local_shuffle_seed: int | None = None) -> Batches[dict[str, Any]]:
         """{column: array} for each batch, the first dimension of each array being the
-        batch's rows: batch_size, and fewer in the last one, which drop_last leaves out.
+        rows.
 
-        Of a dataset that is divided among the workers, all get equal numbers of rows in
-        each batch: up to (workers - 1) rows at the end of an epoch are left out, with a
+        All workers get equal numbers of rows in each batch of a dataset that is divided
+        among them: up to (workers - 1) rows at the end of an epoch are left out, with a
         warning. get_dataset_shard(name, equal=False) gives them all, for an evaluation.
-
-        batch_format "pandas" gives DataFrames, and "pyarrow" Tables. "numpy" gives NumPy
-        arrays, or memoryviews if NumPy is not installed; a bfloat16 as the uint16 of
-        its bits, and so is a float16 in a memoryview. They are yours: a batch is overwritten only once nothing refers to it.
-        Words and texts are arrays of str, with None for a missing word; sparse vectors a
-        scipy.sparse.csr_matrix or, if SciPy is not installed, an object with its data,
-        indices, indptr and shape.
 
         With last_batch="pad" among the options of the dataset all batches are full: the
         last one ends with rows of the epoch's beginning, as many as `padding` says.
 
-        local_shuffle_buffer_size: the rows are in another order in each epoch, as with the
-        option shuffle_window=: at least this many rows of each worker are mixed with each
-        other at a time. A dataset that is shuffled stays as it is. All workers give the same.
-        The order follows from the seed of the run, so local_shuffle_seed has no effect.
+        Args:
+            batch_size: The rows of a batch; the last one may have fewer.
+            batch_format: "pandas" gives DataFrames, and "pyarrow" Tables. "numpy" gives
+                NumPy arrays, or memoryviews if NumPy is not installed; a bfloat16 as
+                the uint16 of its bits, and so is a float16 in a memoryview. They are
+                yours: a batch is overwritten only once nothing refers to it. Words and
+                texts are arrays of str, with None for a missing word; sparse vectors a
+                scipy.sparse.csr_matrix or, if SciPy is not installed, an object with
+                its data, indices, indptr and shape.
+            drop_last: Leave out a batch of fewer rows.
+            prefetch_batches: Without effect: one batch is always read ahead.
+            local_shuffle_buffer_size: The rows are in another order in each epoch, as
+                with the option shuffle_window=: at least this many rows of each worker
+                are mixed with each other at a time. A dataset that is shuffled stays as
+                it is. All workers give the same.
+            local_shuffle_seed: Without effect: the order follows from the seed of the
+                run.
+
+        Returns:
+            The batches, over and over: each iter() is one epoch.
         """
         mixed = _mixed(local_shuffle_buffer_size)
         if batch_format in ("numpy", "default", None):
@@ -294,12 +433,28 @@ class DataIterator:
                            local_shuffle_buffer_size: int | None = None,
                            local_shuffle_seed: int | None = None,
                            pin_memory: bool = False) -> Batches[Any]:
-        """As iter_batches(), with torch.Tensors. Words are their int64 codes, -1 if they are
-        missing (words() has the words); sparse vectors a torch.sparse_csr_tensor; texts
-        cannot be tensors, and stay arrays of str, as do words if a preprocessor is a
-        BatchMapper. dtypes: a torch.dtype for all columns, or
-        {column: torch.dtype}. device: "auto" is that of this worker. collate_fn: takes
-        the dict of NumPy arrays, and returns what is yielded."""
+        """As iter_batches(), with torch.Tensors. Words are their int64 codes, -1 if
+        they are missing (words() has the words); sparse vectors a
+        torch.sparse_csr_tensor; texts cannot be tensors, and stay arrays of str, as do
+        words if a preprocessor is a BatchMapper.
+
+        Args:
+            batch_size: See iter_batches().
+            dtypes: A torch.dtype for all columns, or {column: torch.dtype}.
+            device: Where the tensors are; "auto" is the device of this worker.
+            collate_fn: Takes the dict of NumPy arrays, and returns what is yielded.
+            drop_last: See iter_batches(), as for what follows.
+            prefetch_batches: See there.
+            local_shuffle_buffer_size: See there.
+            local_shuffle_seed: See there.
+            pin_memory: On the way to a GPU, through pinned memory.
+
+        Returns:
+            The batches, over and over: each iter() is one epoch.
+
+        Raises:
+            ValueError: Both dtypes and collate_fn are given.
+        """
         mixed = _mixed(local_shuffle_buffer_size)
         if collate_fn is not None and dtypes is not None:
             raise ValueError("iter_torch_batches: give dtypes or collate_fn, not both")
@@ -323,13 +478,27 @@ class DataIterator:
         return Batches(begin)
 
     def iter_rows(self, *, prefetch_batches: int = 1) -> Iterator[dict[str, Any]]:
-        """An iterator over rows, as {column: scalar or array}."""
+        """The rows of one epoch, one after the other.
+
+        Args:
+            prefetch_batches: Without effect.
+
+        Yields:
+            {column: scalar or array}.
+        """
         for batch in self._batches(256, False, unpadded=True):
             for values in zip(*batch.values()):
                 yield dict(zip(batch, values))
 
     def iter_epochs(self, max_epoch: int | None = None) -> Iterator[DataIterator]:
-        """Yields this iterator once an epoch, without end or max_epoch times."""
+        """This iterator once an epoch.
+
+        Args:
+            max_epoch: How many times; None: without end.
+
+        Yields:
+            This iterator.
+        """
         from itertools import count
 
         for _ in count() if max_epoch is None else builtins.range(max_epoch):
@@ -366,7 +535,17 @@ class DataIterator:
         return schema_of(made)
 
     def words(self, column: str) -> list[str]:
-        """The distinct words of a column of words, by their codes."""
+        """The distinct words of a column of words, by their codes.
+
+        Args:
+            column: Its name.
+
+        Returns:
+            The words.
+
+        Raises:
+            KeyError: It is not a column of words.
+        """
         found = self._open()["columns"].get(column)
         if found is None or found.words is None:
             raise KeyError(f"{column!r} is no column of words")
@@ -576,9 +755,23 @@ def _absolute(path: str) -> str:
 
 
 class Dataset(Transforms, DataIterator):
-    """The rows of a file, of the files of a directory, or of those that match a pattern
-    such as "train-*.h5": give it to a trainer, or look at its rows; outside workers these
-    are all of them."""
+    """The rows of files: give it to a trainer, or look at its rows; outside workers
+    these are all of them.
+
+    Args:
+        path: A file, a directory of files, or a pattern such as "train-*.h5".
+        format: Of the files; None: as they seem.
+        columns: See read_hdf5(), as for what follows.
+        label: See there.
+        shuffle: See there.
+        shuffle_window: See there.
+        limit: See there.
+        filter: See there.
+        options: Other keys of a dataset in raytrain.cfg(5).
+
+    Raises:
+        TypeError: path is not a path.
+    """
 
     def __init__(self, path: Path, *, format: str | None = None,
                  columns: Sequence[str] | None = None, label: str | None = None,
@@ -614,33 +807,71 @@ class Dataset(Transforms, DataIterator):
     # ---- Rows in this process ----
 
     def take(self, limit: int = 20) -> list[Any]:
-        """The first rows, as {column: value}."""
+        """The first rows.
+
+        Args:
+            limit: How many at most.
+
+        Returns:
+            {column: value} for each.
+        """
         from itertools import islice
 
         return [{name: _plain(value) for name, value in row.items()}
                 for row in islice(self.iter_rows(), limit)]
 
     def take_all(self, limit: int | None = None) -> list[Any]:
-        """All rows. ValueError if they are more than `limit`."""
+        """All rows.
+
+        Args:
+            limit: How many there may be; None: any number.
+
+        Returns:
+            {column: value} for each.
+
+        Raises:
+            ValueError: There are more.
+        """
         rows = self.take(limit + 1 if limit is not None else 1 << 62)
         if limit is not None and len(rows) > limit:
             raise ValueError(f"take_all: there are more than {limit} rows")
         return rows
 
     def take_batch(self, batch_size: int = 20, *, batch_format: str | None = "default") -> Any:
-        """The first rows as a batch, "numpy", "pandas" or "pyarrow". ValueError: there is
-        none."""
+        """The first rows as a batch.
+
+        Args:
+            batch_size: How many at most.
+            batch_format: "numpy", "pandas" or "pyarrow".
+
+        Returns:
+            The batch.
+
+        Raises:
+            ValueError: There is no row.
+        """
         for batch in self.iter_batches(batch_size=batch_size):
             return _row_ops.to_format(batch, batch_format)
         raise ValueError("take_batch: there is no row")
 
     def show(self, limit: int = 20) -> None:
-        """Print the first rows."""
+        """Print the first rows.
+
+        Args:
+            limit: How many at most.
+        """
         for row in self.take(limit):
             print(row)
 
     def to_pandas(self, limit: int | None = None) -> Any:
-        """All rows as a DataFrame. ValueError if they are more than `limit`."""
+        """All rows as a DataFrame.
+
+        Args:
+            limit: How many there may be; None: any number. More are a ValueError.
+
+        Returns:
+            The DataFrame.
+        """
         batches, rows = [], 0
         for batch in self.iter_batches(batch_size=4096):
             rows += _row_ops.rows_of(batch)
@@ -862,23 +1093,60 @@ class Dataset(Transforms, DataIterator):
             f"{name}({column})": value for column, value in values.items()}
 
     def sum(self, on: str | list[str]) -> Any:
-        """The sum of a column; of several columns {"sum(COLUMN)": sum}."""
+        """The sum of the numbers that are there.
+
+        Args:
+            on: A column, or several.
+
+        Returns:
+            The sum; for several columns {"sum(COLUMN)": sum}. None for a column without
+            numbers.
+        """
         return self._statistic("sum", on)
 
     def min(self, on: str | list[str]) -> Any:
-        """The least value; see sum()."""
+        """The least value.
+
+        Args:
+            on: See sum().
+
+        Returns:
+            See there.
+        """
         return self._statistic("min", on)
 
     def max(self, on: str | list[str]) -> Any:
-        """The greatest value; see sum()."""
+        """The greatest value.
+
+        Args:
+            on: See sum().
+
+        Returns:
+            See there.
+        """
         return self._statistic("max", on)
 
     def mean(self, on: str | list[str]) -> Any:
-        """The mean; see sum()."""
+        """The mean.
+
+        Args:
+            on: See sum().
+
+        Returns:
+            See there.
+        """
         return self._statistic("mean", on)
 
     def std(self, on: str | list[str], ddof: int = 1) -> Any:
-        """The standard deviation, of a sample with ddof=1; see sum()."""
+        """The standard deviation.
+
+        Args:
+            on: See sum().
+            ddof: The divisor is the number of values less this: 1 for that of a sample.
+
+        Returns:
+            See sum().
+        """
         return self._statistic("std", on, ddof)
 
     # ---- How it is made ----
@@ -939,7 +1207,14 @@ class MaterializedDataset(Dataset):
 
     @classmethod
     def of(cls, arrays: dict[str, Any]) -> MaterializedDataset:
-        """Of {column: array}."""
+        """A Dataset of rows in memory.
+
+        Args:
+            arrays: {column: array}.
+
+        Returns:
+            The Dataset.
+        """
         made = cls("rows.npz", format="numpy")
         made._arrays = arrays
         return made
@@ -977,7 +1252,14 @@ class MaterializedDataset(Dataset):
         return schema_of(self._arrays)
 
     def to_pandas(self, limit: int | None = None) -> Any:
-        """See Dataset.to_pandas()."""
+        """See Dataset.to_pandas().
+
+        Args:
+            limit: See there.
+
+        Returns:
+            The DataFrame.
+        """
         _check_limit(self.count(), limit)
         return frame_of([self._arrays])
 

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 class RaytrainError(Exception):
-    """A call of the session has failed; the text says why and what to do."""
+    """A call of the session has failed; the text says why and what to do.
+
+    Args:
+        text: The text.
+        code: The status of the call, such as "EINVAL"; "": that of the class.
+    """
 
     code = "EFAILED"
 
@@ -65,8 +70,13 @@ class NotSupported(RaytrainError, NotImplementedError):
 
 class TrainingFailedError(RaytrainError):
     """A training that ``fit()`` started has failed; the text has the traceback of the
-    worker that failed first, if there is one. result: what the run has left, a Result
-    whose ``error`` is a WorkerError; or None."""
+    worker that failed first, if there is one.
+
+    Args:
+        text: The text.
+        result: What the run has left, a Result whose ``error`` is a WorkerError; or
+            None.
+    """
 
     def __init__(self, text: str, result: Result | None = None) -> None:
         super().__init__(text)
@@ -74,10 +84,16 @@ class TrainingFailedError(RaytrainError):
 
 
 class WorkerGroupError(TrainingFailedError):
-    """Workers have failed. worker_failures: {rank: exception}, first of the worker that failed
-    first; its rank is -1 if it is not known, as when a node is lost. An exception of the
-    training function is the original one, or, if that cannot be pickled, a WorkerError with
-    its type's name and its traceback; a worker that was killed is a WorkerError."""
+    """Workers have failed. An exception of the training function is the original one,
+    or, if that cannot be pickled, a WorkerError with its type's name and its traceback;
+    a worker that was killed is a WorkerError.
+
+    Args:
+        error_message: The text.
+        worker_failures: {rank: exception}, first of the worker that failed first; its
+            rank is -1 if it is not known, as when a node is lost.
+        result: What the run has left, a Result; or None.
+    """
 
     def __init__(self, error_message: str, worker_failures: dict[int, BaseException],
                  result: Result | None = None) -> None:
@@ -173,9 +189,13 @@ class NoSuchMetric(InvalidArgument, RuntimeError):
 class WorkerError(Exception):
     """Why a run failed: what happened to the worker that failed first.
 
-    message: one sentence. traceback: of the exception that ended its script, or "". rank,
-    host: where; -1 and "" if unknown. signal, exit_status: how it ended, or 0. log: the
-    path of what it wrote to standard error, or "".
+    The attributes are message: one sentence; traceback: of the exception that ended its
+    script, or ""; rank, host: where; -1 and "" if unknown; signal, exit_status: how it
+    ended, or 0; log: the path of what it wrote to standard error, or "".
+
+    Args:
+        record: The failure, as attempt.json has it.
+        traceback: Of the exception.
     """
 
     def __init__(self, record: dict[str, Any], traceback: str = "") -> None:
@@ -201,9 +221,13 @@ class WorkerError(Exception):
 
 
 class TrainingStopped(SystemExit):
-    """The run that ``fit()`` started was stopped on request, and can be continued. A script
-    that does not catch this ends with status 75, as raytrain-run does. result: what there
-    is so far, or None. continued_by: what continues it."""
+    """The run that ``fit()`` started was stopped on request, and can be continued. A
+    script that does not catch this ends with status 75, as raytrain-run does.
+
+    Args:
+        result: What there is so far, a Result; or None.
+        continued_by: What continues it.
+    """
 
     def __init__(self, result: Result | None = None,
                  continued_by: str = "Trainer.restore(path)") -> None:
@@ -223,7 +247,14 @@ _BY_CODE = {
 
 
 def from_reply(error: dict[str, Any]) -> RaytrainError:
-    """The exception for {"code": ..., "text": ...}."""
+    """The exception for an error in a reply.
+
+    Args:
+        error: {"code": ..., "text": ...}.
+
+    Returns:
+        The exception.
+    """
     code = error.get("code", "EFAILED")
     text = error.get("text", "no reason given")
     kind = _BY_CODE.get(code)

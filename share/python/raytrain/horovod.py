@@ -18,12 +18,19 @@ __all__ = ["HorovodTrainer", "HorovodConfig"]
 
 class HorovodConfig(_Config, BackendConfig):
     """Ray's settings, for scripts that have them; none is needed. raytrain starts the
-    workers itself, without ssh, and works out addresses and ports.
+    workers itself, without ssh, and works out addresses and ports. None of them has an
+    effect; a warning names those that are set.
 
-    timeout_s: No effect; the limit for the start of all workers is
-        FailureConfig(start_timeout_s=).
-    nics, verbose, key, ssh_port, ssh_identity_file, ssh_str, placement_group_timeout_s:
-        No effect. A warning names those that are set.
+    Args:
+        nics: Names of network interfaces.
+        verbose: How much is printed.
+        key: Of messages.
+        ssh_port: Of ssh.
+        ssh_identity_file: Of ssh.
+        ssh_str: Of ssh.
+        timeout_s: The limit for the start of all workers is
+            FailureConfig(start_timeout_s=).
+        placement_group_timeout_s: Of Ray's scheduler.
     """
 
     _runs_as = "horovod"
@@ -52,11 +59,15 @@ class HorovodConfig(_Config, BackendConfig):
 
 
 class HorovodTrainer(DataParallelTrainer):
-    """Runs a function on each of N workers, as processes of Horovod: see
-    raytrain.DataParallelTrainer for the arguments.
+    """Runs a function on each of N workers, as processes of Horovod.
 
     HOROVOD_* is set and its rendezvous server runs, so that hvd.init() finds the other
     workers, by gloo.
+
+    Args:
+        train_loop_per_worker: The function; it takes train_loop_config, or nothing.
+        horovod_config: A HorovodConfig, or None.
+        settings: Those of raytrain.DataParallelTrainer.
     """
 
     _backend = "horovod"

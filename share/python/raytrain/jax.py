@@ -44,17 +44,17 @@ class JaxConfig(_Config, BackendConfig):
 
 
 class JaxTrainer(DataParallelTrainer):
-    """Runs a function on each of N workers, as processes of JAX: see
-    raytrain.DataParallelTrainer for the arguments.
+    """Runs a function on each of N workers, as processes of JAX.
 
-    With more than one worker ``jax.distributed.initialize()`` is called before the function,
-    with the address of the coordinator, the number of processes, the number of this one
-    and its devices. If the function calls it again, that call returns at once.
+    With more than one worker ``jax.distributed.initialize()`` is called before the
+    function, with the address of the coordinator, the number of processes, the number
+    of this one and its devices. If the function calls it again, that call returns at
+    once.
 
     Args:
         train_loop_per_worker: The function; it takes train_loop_config, or nothing.
         jax_config: A JaxConfig, or None.
-        **settings: Those of raytrain.DataParallelTrainer.
+        settings: Those of raytrain.DataParallelTrainer.
     """
 
     _backend = "jax"

@@ -106,7 +106,14 @@ def normalize_pandas_for_lightgbm(df: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def get_model(checkpoint: CheckpointLike) -> lightgbm.Booster:
-    """The lightgbm.Booster of a Checkpoint, or of the path of one."""
+    """The model of a checkpoint. Needs LightGBM's own module.
+
+    Args:
+        checkpoint: A Checkpoint, or the path of one.
+
+    Returns:
+        The lightgbm.Booster.
+    """
     lightgbm = _gbdt_model.library("lightgbm", "pip install lightgbm")
     opened = _gbdt_model.opened(checkpoint, "lightgbm")
     text = bytes(opened.read("files/model.txt")).decode("utf-8", "surrogateescape")
@@ -118,8 +125,15 @@ def get_model(checkpoint: CheckpointLike) -> lightgbm.Booster:
 
 
 def get_importance(checkpoint: CheckpointLike, kind: str = "gain") -> dict[str, float]:
-    """{feature: importance}, the greatest first: the total gain of its splits, or, "splits",
-    their number. Needs no module of LightGBM."""
+    """The importance of the features of a model. Needs no module of LightGBM.
+
+    Args:
+        checkpoint: A Checkpoint, or the path of one.
+        kind: "gain": the total gain of the splits of a feature; "splits": their number.
+
+    Returns:
+        {feature: importance}, the greatest first.
+    """
     return _gbdt_model.importance(_gbdt_model.opened(checkpoint, "lightgbm"), kind)
 
 
@@ -143,7 +157,15 @@ class LightGBMPredictor(_gbdt_model.TreePredictor):
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint,  # type: ignore[override]
                         allow_code: bool = False) -> LightGBMPredictor:
-        """A predictor with the model of a checkpoint. allow_code: as in get_preprocessor()."""
+        """A predictor with the model of a checkpoint.
+
+        Args:
+            checkpoint: The checkpoint.
+            allow_code: As in Checkpoint.get_preprocessor().
+
+        Returns:
+            The predictor.
+        """
         opened = _gbdt_model.opened(checkpoint, "lightgbm")
         predictor = cls(get_model(opened), opened.get_preprocessor(allow_code))
         predictor._names = _gbdt_model.feature_names(opened)

@@ -23,21 +23,16 @@ class Predictor:
 
             @classmethod
             def from_checkpoint(cls, checkpoint):
-                return cls(checkpoint.to_dict()["weights"], checkpoint.get_preprocessor())
+                return cls(checkpoint.to_dict()["weights"],
+                           checkpoint.get_preprocessor())
 
-            def _predict_pandas(self, frame: Any, settings: dict[str, Any]) -> Any:
-        import pandas
-
-        batch = {str(name): _frame.array_of(str(name), frame.iloc[:, i])
-                 for i, name in enumerate(frame.columns)}
-        made = self.predict(batch, **settings)
-        return pandas.DataFrame({name: list(array) if array.ndim > 1 else array
-                                 for name, array in made.items()}, index=frame.index)
-
-    def _predict_numpy(self, batch):
+            def _predict_numpy(self, batch):
                 return {"predictions": batch["features"] @ self.weights}
 
-        Linear.from_checkpoint(result.checkpoint).predict({"age": ages, "city": cities})
+        Linear.from_checkpoint(result.checkpoint).predict({"features": rows})
+
+    Args:
+        preprocessor: What is done to rows before the model sees them, or None.
     """
 
     def __init__(self, preprocessor: Preprocessor | None = None) -> None:
@@ -45,7 +40,18 @@ class Predictor:
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint, **settings: Any) -> Predictor:
-        """A predictor with the model of a checkpoint."""
+        """A predictor with the model of a checkpoint; subclasses have it.
+
+        Args:
+            checkpoint: The checkpoint.
+            settings: What the subclass needs beside it.
+
+        Returns:
+            The predictor.
+
+        Raises:
+            NotImplementedError: The subclass has none.
+        """
         raise NotImplementedError(f"{cls.__name__} has no from_checkpoint()")
 
     def get_preprocessor(self) -> Preprocessor | None:

@@ -40,7 +40,14 @@ class PreprocessorNotFittedError(InvalidArgument, RuntimeError):
 
 
 class Preprocessor:
-    """What all of them have in common."""
+    """What all of them have in common.
+
+    Args:
+        settings: The keys of the preprocessor in raytrain.cfg.
+
+    Raises:
+        ValueError: output_columns has another number of names than columns.
+    """
 
     _kind = ""
     _learns = True  # fit() is needed
@@ -57,7 +64,17 @@ class Preprocessor:
     # ---- Learning ----
 
     def fit(self, ds: Dataset) -> Preprocessor:
-        """Learn from all rows of a Dataset of raytrain.data."""
+        """Learn from all rows of a Dataset.
+
+        Args:
+            ds: A Dataset of raytrain.data.
+
+        Returns:
+            This preprocessor.
+
+        Raises:
+            ValueError: The Dataset has functions of the script.
+        """
         _dataset("fit", ds)
         if not ds._is_of_files():
             raise ValueError("fit() after map_batches(): fit the preprocessor first")
@@ -71,7 +88,14 @@ class Preprocessor:
         return self
 
     def fit_transform(self, ds: Dataset) -> Dataset:
-        """fit(), then transform()."""
+        """fit(), then transform().
+
+        Args:
+            ds: See fit().
+
+        Returns:
+            See transform().
+        """
         return self.fit(ds).transform(ds)
 
     def fit_status(self) -> str:
@@ -112,16 +136,37 @@ class Preprocessor:
     # ---- Transforming ----
 
     def transform(self, ds: Dataset) -> Dataset:
-        """A Dataset whose rows are transformed when they are read."""
+        """A Dataset whose rows are transformed when they are read.
+
+        Args:
+            ds: A Dataset of raytrain.data.
+
+        Returns:
+            The Dataset.
+        """
         return _dataset("transform", ds)._transformed(self._needed())
 
     def transform_batch(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """{column: array} of rows, transformed. Needs NumPy."""
+        """Rows, transformed. Needs NumPy.
+
+        Args:
+            batch: {column: array}.
+
+        Returns:
+            The same of what becomes of them.
+        """
         return self._rows(batch, False)
 
     def inverse_transform_batch(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """The way back, from the last preprocessor to the first, of those that have one:
-        numbers of a LabelEncoder become labels again. Needs NumPy."""
+        """The way back, from the last preprocessor to the first, of those that have
+        one: numbers of a LabelEncoder become labels again. Needs NumPy.
+
+        Args:
+            batch: {column: array}.
+
+        Returns:
+            The same of what they were.
+        """
         return self._rows(batch, True)
 
     def _rows(self, batch: dict[str, Any], inverse: bool) -> dict[str, Any]:
@@ -194,7 +239,13 @@ def _no_function(function: Any) -> None:
 # ---- Numbers ----
 
 class StandardScaler(Preprocessor):
-    """Subtracts the mean, and divides by the standard deviation."""
+    """Subtracts the mean, and divides by the standard deviation.
+
+    Args:
+        columns: The columns of numbers.
+        ddof: The divisor of the variance is the number of values less this.
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "standard_scaler"
 
@@ -205,7 +256,12 @@ class StandardScaler(Preprocessor):
 
 
 class MinMaxScaler(Preprocessor):
-    """To 0 for the minimum and 1 for the maximum."""
+    """To 0 for the minimum and 1 for the maximum.
+
+    Args:
+        columns: The columns of numbers.
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "min_max_scaler"
 
@@ -215,7 +271,12 @@ class MinMaxScaler(Preprocessor):
 
 
 class MaxAbsScaler(Preprocessor):
-    """Divides by the largest absolute value."""
+    """Divides by the largest absolute value.
+
+    Args:
+        columns: The columns of numbers.
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "max_abs_scaler"
 
@@ -225,8 +286,15 @@ class MaxAbsScaler(Preprocessor):
 
 
 class RobustScaler(Preprocessor):
-    """Subtracts the median, and divides by the distance of two quantiles. These are exact,
-    whatever quantile_precision is."""
+    """Subtracts the median, and divides by the distance of two quantiles. These are
+    exact.
+
+    Args:
+        columns: The columns of numbers.
+        quantile_range: The two quantiles, between 0 and 1.
+        output_columns: The columns that get the results; None: the same.
+        quantile_precision: Without effect.
+    """
 
     _kind = "robust_scaler"
 
@@ -240,7 +308,13 @@ class RobustScaler(Preprocessor):
 
 
 class Normalizer(Preprocessor):
-    """Divides each row by its norm: "l1", "l2" or "max"."""
+    """Divides each row by its norm.
+
+    Args:
+        columns: The columns of numbers, which are a row together.
+        norm: "l1", "l2" or "max".
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "normalizer"
     _learns = False
@@ -253,7 +327,14 @@ class Normalizer(Preprocessor):
 
 
 class PowerTransformer(Preprocessor):
-    """"yeo-johnson" or "box-cox"; power=None: the power is learned."""
+    """Makes the numbers of a column more like a normal distribution.
+
+    Args:
+        columns: The columns of numbers.
+        power: The power; None: it is learned.
+        method: "yeo-johnson" or "box-cox".
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "power_transformer"
 
@@ -268,9 +349,17 @@ class PowerTransformer(Preprocessor):
 
 
 class SimpleImputer(Preprocessor):
-    """Missing values become the mean, the most frequent one, or a constant:
-    strategy "mean", "most_frequent" or "constant", the latter with fill_value. Rows without
-    the column get it."""
+    """Missing values become other ones. Rows without the column get them, too.
+
+    Args:
+        columns: The columns.
+        strategy: "mean", "most_frequent", or "constant".
+        fill_value: The constant.
+        output_columns: The columns that get the results; None: the same.
+
+    Raises:
+        ValueError: There is no such strategy, or no constant.
+    """
 
     _kind = "simple_imputer"
 
@@ -333,9 +422,16 @@ class CustomKBinsDiscretizer(_Bins):
 
 
 class Concatenator(Preprocessor):
-    """Several columns of numbers, and of vectors, become one of vectors; columns=None: all
-    but those in `exclude`. dtype: "float32" or "float64". flatten has no effect: the
-    result is always flat."""
+    """Several columns of numbers, and of vectors, become one of vectors.
+
+    Args:
+        columns: The columns; None: all but those in `exclude`.
+        output_column_name: The column of the vectors.
+        dtype: "float32" or "float64".
+        raise_if_missing: A column that is not there is an error.
+        flatten: Without effect: the result is always flat.
+        exclude: The columns that stay.
+    """
 
     _kind = "concatenator"
     _learns = False
@@ -353,8 +449,16 @@ class Concatenator(Preprocessor):
 # ---- Categories ----
 
 class Categorizer(Preprocessor):
-    """Values become categories, in sorted order. They are those of the training set: dtypes
-    can name no others."""
+    """Values become categories, in sorted order.
+
+    Args:
+        columns: The columns.
+        dtypes: Only None: the categories are those of the training set.
+        output_columns: The columns that get the results; None: the same.
+
+    Raises:
+        ValueError: dtypes are given.
+    """
 
     _kind = "categorizer"
 
@@ -366,9 +470,19 @@ class Categorizer(Preprocessor):
 
 
 class OrdinalEncoder(Preprocessor):
-    """The number of each value in the sorted list of values, as float64: NaN for a value that
-    the training set lacks. With dtype="int64" or "int32" that is -1. Missing values are an
-    error: put a SimpleImputer before."""
+    """The number of each value in the sorted list of values. Missing values are an
+    error: put a SimpleImputer before.
+
+    Args:
+        columns: The columns.
+        encode_lists: Only True.
+        dtype: "float64", the default, or "float32": NaN for a value that the training
+            set lacks; "int64" or "int32": then that is -1.
+        output_columns: The columns that get the results; None: the same.
+
+    Raises:
+        ValueError: encode_lists is False, or there is no such dtype.
+    """
 
     _kind = "ordinal_encoder"
 
@@ -382,9 +496,14 @@ class OrdinalEncoder(Preprocessor):
 
 
 class OneHotEncoder(Preprocessor):
-    """A vector with a 1 at the place of the value; zeros alone for a value that the training
-    set lacks. max_categories: only the most frequent ones, a number or {column: number}.
-    Missing values are an error: put a SimpleImputer before."""
+    """A vector with a 1 at the place of the value; zeros alone for a value that the
+    training set lacks. Missing values are an error: put a SimpleImputer before.
+
+    Args:
+        columns: The columns.
+        max_categories: Only the most frequent ones, a number or {column: number}.
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "one_hot_encoder"
 
@@ -395,7 +514,14 @@ class OneHotEncoder(Preprocessor):
 
 
 class MultiHotEncoder(Preprocessor):
-    """The same for lists of words, as Tokenizer makes them: a 1 for each word in the list."""
+    """The same for lists of words, as Tokenizer makes them: a 1 for each word in the
+    list.
+
+    Args:
+        columns: The columns.
+        max_categories: See OneHotEncoder.
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "multi_hot_encoder"
 
@@ -406,8 +532,14 @@ class MultiHotEncoder(Preprocessor):
 
 
 class LabelEncoder(Preprocessor):
-    """OrdinalEncoder of the column of labels; a dataset without it is left as it is. The
-    numbers are float64 unless dtype says "int64", as torch's losses of classes need."""
+    """OrdinalEncoder of the column of labels; a dataset without it is left as it is.
+
+    Args:
+        label_column: The column.
+        output_column: The column that gets the result; None: the same.
+        dtype: "float64", the default, "float32", "int64", as torch's losses of classes
+            need, or "int32".
+    """
 
     _kind = "label_encoder"
 
@@ -417,7 +549,14 @@ class LabelEncoder(Preprocessor):
                          dtype=_dtype(dtype, _CODES))
 
     def inverse_transform(self, ds: Dataset) -> Any:
-        """A Dataset whose numbers become labels again when it is read."""
+        """A Dataset whose numbers become labels again when it is read.
+
+        Args:
+            ds: A Dataset with the numbers.
+
+        Returns:
+            The Dataset.
+        """
         self._needed()
         return _dataset("inverse_transform", ds).map_batches(
             self.inverse_transform_batch, udf_modifying_row_count=False)
@@ -426,7 +565,13 @@ class LabelEncoder(Preprocessor):
 # ---- Texts ----
 
 class Tokenizer(Preprocessor):
-    """Texts become lists of words, split at blanks."""
+    """Texts become lists of words, split at blanks.
+
+    Args:
+        columns: The columns of texts.
+        tokenization_fn: Only None.
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "tokenizer"
 
@@ -437,8 +582,14 @@ class Tokenizer(Preprocessor):
 
 
 class CountVectorizer(Preprocessor):
-    """How often each word of the training set is in a text. max_features: only the most
-    frequent words."""
+    """How often each word of the training set is in a text.
+
+    Args:
+        columns: The columns of texts.
+        tokenization_fn: Only None.
+        max_features: Only the most frequent words.
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "count_vectorizer"
 
@@ -451,7 +602,14 @@ class CountVectorizer(Preprocessor):
 
 
 class HashingVectorizer(Preprocessor):
-    """The same by hashes of the words: vectors of num_features numbers."""
+    """The same by hashes of the words.
+
+    Args:
+        columns: The columns of texts.
+        num_features: The length of the vectors.
+        tokenization_fn: Only None.
+        output_columns: The columns that get the results; None: the same.
+    """
 
     _kind = "hashing_vectorizer"
     _learns = False
@@ -465,8 +623,13 @@ class HashingVectorizer(Preprocessor):
 
 
 class FeatureHasher(Preprocessor):
-    """Columns of counts become one vector of num_features numbers, by hashes of their
-    names."""
+    """Columns of counts become one vector, by hashes of their names.
+
+    Args:
+        columns: The columns of numbers.
+        num_features: The length of the vectors.
+        output_column: The column that gets them.
+    """
 
     _kind = "feature_hasher"
     _learns = False
@@ -480,8 +643,15 @@ class FeatureHasher(Preprocessor):
 # ---- Several, and functions ----
 
 class Chain(Preprocessor):
-    """Preprocessors one after the other: each learns from what those before it make. After
-    a BatchMapper, only those that have nothing to learn."""
+    """Preprocessors one after the other: each learns from what those before it make.
+    After a BatchMapper, only those that have nothing to learn.
+
+    Args:
+        preprocessors: They are, in their order.
+
+    Raises:
+        TypeError: Something else is among them.
+    """
 
     def __init__(self, *preprocessors: Preprocessor) -> None:
         super().__init__()
@@ -520,7 +690,14 @@ class Chain(Preprocessor):
         return [item for p in self.preprocessors for item in p._items()]
 
     def fit(self, ds: Dataset) -> Chain:
-        """Learn from all rows of a Dataset of raytrain.data."""
+        """Learn from all rows of a Dataset.
+
+        Args:
+            ds: A Dataset of raytrain.data.
+
+        Returns:
+            This preprocessor.
+        """
         if not self._rest:
             super().fit(ds)
         elif self._head is not None and self._head._learns:
@@ -534,7 +711,14 @@ class Chain(Preprocessor):
         return super().fit_status()
 
     def transform(self, ds: Dataset) -> Dataset:
-        """A Dataset whose rows are transformed when they are read."""
+        """A Dataset whose rows are transformed when they are read.
+
+        Args:
+            ds: A Dataset of raytrain.data.
+
+        Returns:
+            The Dataset.
+        """
         if not self._rest:
             return super().transform(ds)
         if self._head is not None:
@@ -578,16 +762,23 @@ class Chain(Preprocessor):
 
 
 class BatchMapper(Preprocessor):
-    """Applies a function in Python to batches: it takes {column: array}, and returns such a
-    dict with the same number of rows; what it leaves out is gone.
-
-    batch_format: "numpy", or "pandas" for a DataFrame in place of the dict.
-    batch_size: how many rows it gets at most.
+    """Applies a function in Python to batches.
 
     In a run it is called in the process of the script, after what comes before it in a
-    Chain was done in C. It travels as the training function does, and checkpoints have it,
-    pickled; another program loads it with get_preprocessor(allow_code=True) alone. What it makes of a row should depend on
-    that row alone: batches consist of other rows on other numbers of workers.
+    Chain was done in C. It travels as the training function does, and checkpoints have
+    it, pickled; another program loads it with get_preprocessor(allow_code=True) alone.
+    What it makes of a row should depend on that row alone: batches consist of other
+    rows on other numbers of workers.
+
+    Args:
+        fn: Takes {column: array}, and returns such a dict with the same number of rows;
+            what it leaves out is gone.
+        batch_format: "numpy", or "pandas" for a DataFrame in place of the dict.
+        batch_size: How many rows it gets at most.
+
+    Raises:
+        TypeError: fn is not a function.
+        ValueError: There is no such batch_format or batch_size.
     """
 
     _kind = "batch_mapper"
@@ -617,11 +808,25 @@ class BatchMapper(Preprocessor):
         return self._mapper.fn
 
     def fit(self, ds: Dataset) -> BatchMapper:
-        """There is nothing to learn."""
+        """There is nothing to learn.
+
+        Args:
+            ds: Is not read.
+
+        Returns:
+            This preprocessor.
+        """
         return self
 
     def transform(self, ds: Dataset) -> Dataset:
-        """A Dataset to whose batches the function is applied when they are read."""
+        """A Dataset to whose batches the function is applied when they are read.
+
+        Args:
+            ds: A Dataset of raytrain.data.
+
+        Returns:
+            The Dataset.
+        """
         return ds.map_batches(self._mapper, udf_modifying_row_count=False)
 
     def _rows(self, batch: dict[str, Any], inverse: bool) -> dict[str, Any]:

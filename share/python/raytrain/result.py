@@ -24,21 +24,26 @@ __all__ = ["Result"]
 class Result:
     """What a run has left.
 
-    metrics: those of the last report, exactly as rank 0 has reported them (of a training
-        function in C: the means over the workers); None if there was none. What the run
-        records beside them, such as training_iteration and time_total_s, is found by [].
-    checkpoint: the latest Checkpoint, or None.
-    error: a WorkerError if the run failed, a ControllerError if a method of a UserCallback
-        has ended it, otherwise None.
-    return_value: what the training function has returned on rank 0, in a worker that of
-        this worker; None if it has not come to its end, or for a value that cannot be
-        pickled.
-    path: the run directory.
-    config: the train_loop_config; None if fit() has not started the run.
-    best_checkpoints: [(Checkpoint, metrics)] of those that were kept, the worst by the
-        score of CheckpointConfig first, or the oldest first if there is none.
-    status: "finished", "failed", "stopped" or, if raytrain-run was killed or still runs,
-        "interrupted".
+    What the run records beside the metrics, such as training_iteration and
+    time_total_s, is found by metrics[...].
+
+    Args:
+        metrics: Those of the last report, exactly as rank 0 has reported them (for a
+            training function in C, the means over the workers); None if there was none.
+        checkpoint: The latest Checkpoint, or None.
+        error: A WorkerError if the run failed, a ControllerError if a method of a
+            UserCallback has ended it, otherwise None.
+        path: The run directory.
+        metrics_dataframe: A row for each report; None: it is read from the run
+            directory.
+        best_checkpoints: [(Checkpoint, metrics)] of those that were kept, the worst by
+            the score of CheckpointConfig first, or the oldest first if there is none.
+        return_value: What the training function has returned on rank 0, in a worker
+            that of this worker; None if it has not come to its end, or for a value that
+            cannot be pickled.
+        config: The train_loop_config; None if fit() has not started the run.
+        status: "finished", "failed", "stopped" or, if raytrain-run was killed or still
+            runs, "interrupted".
     """
 
     def __init__(self, metrics: dict[str, Any] | None = None,
@@ -66,9 +71,17 @@ class Result:
 
     @classmethod
     def from_path(cls, path: Path, storage_filesystem: object = None) -> Result:
-        """The Result of the run in this directory, also of one that is in progress.
+        """The Result of a run, also of one that is in progress.
 
-        Raises NoSuchRun, a FileNotFoundError and a RuntimeError, if there is no run.
+        Args:
+            path: The directory of the run.
+            storage_filesystem: Only that of local paths.
+
+        Returns:
+            The Result.
+
+        Raises:
+            NoSuchRun: There is no run; a FileNotFoundError and a RuntimeError.
         """
         check_filesystem(storage_filesystem)
         path = os.path.abspath(local_path(path))
@@ -117,6 +130,7 @@ class Result:
 
     @property
     def config(self) -> dict[str, Any] | None:
+        """The train_loop_config; None if fit() has not started the run."""
         if self._config is None and self.path:
             self._config = _shipping.outline(self.path).get("config")
         return self._config
@@ -173,12 +187,20 @@ class Result:
         return ranked(self._kept(), *(score_of(self.path) if self.path else (None, 1)))
 
     def get_best_checkpoint(self, metric: str, mode: str) -> Checkpoint | None:
-        """The Checkpoint with the highest ("max") or lowest ("min") value of a metric; the
-        newer of two equal ones.
+        """The checkpoint with the best value of a metric; the newer of two equal ones.
 
-        Raises ValueError for another mode. NoSuchCheckpoint if there are none, and
-        NoSuchMetric, a ValueError, too, if none has a number of that name; both are a
-        RuntimeError.
+        Args:
+            metric: Its name.
+            mode: "max": the highest value is the best; "min": the lowest.
+
+        Returns:
+            The checkpoint.
+
+        Raises:
+            ValueError: mode is something else.
+            NoSuchCheckpoint: There are no checkpoints; a RuntimeError.
+            NoSuchMetric: None has a number of that name; a RuntimeError and a
+                ValueError.
         """
         if mode not in ("max", "min"):
             raise InvalidArgument(f"mode is 'max' or 'min', not {mode!r}")

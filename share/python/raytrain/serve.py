@@ -49,37 +49,48 @@ def run(checkpoint: ModelLike,
         settings: dict[str, Any] | None = None, startup_timeout_s: float = 300,
         options: Sequence[str] = (), blocking: bool = False,
         allow_code: bool = False) -> ServiceHandle:
-    """Serve the model of a checkpoint, and return when it is ready.
+    """Serve the model of a checkpoint, and return when it is ready. The service ends
+    with stop(), with the handle's ``with`` block, or with this process.
 
-    checkpoint: a Result or the directory of a run, whose best checkpoint it is; a
-        Checkpoint, or the path of one.
-    predictor: a subclass of Predictor; the path of a predict function, ".so" or a program;
-        or a command, a list. None: the model is one of the trainers of trees.
-    name: of the model. None: that of the run.
-    num_replicas: workers, each with the model. scaling_config: their resources.
-    inputs: the columns of requests: {column: (dtype, shape of a row)}, or "text" in place of
-        the pair; or rows like those of requests, {column: array} or a DataFrame; or the
-        path of a file with such rows. None: of a run, the columns of the dataset with which
-        it has trained, without the label.
-    outputs: {name: (dtype, shape of a row)} of what a Predictor returns. None: it is tried
-        with two rows of zeros. Of trees, as in BatchPredictor.predict().
-    listen: "HOST:PORT" or the path of a socket. None: a socket that only this user can use.
-    token_file: of the token that clients must send; it is made if it is not there.
-    follow: of a run, change to better checkpoints when there are some.
-    max_batch_size, batch_wait_timeout_s: rows of a batch, and how long it waits for more.
-    max_queued_requests: more are refused.
-    predictor_kwargs, settings: more arguments for from_checkpoint() and predict() of the
-        Predictor.
-    startup_timeout_s: raise RaytrainError if it is not ready then.
-    options: more options of raytrain-serve(1).
-    blocking: return when it has ended; Ctrl-C ends it.
-    allow_code: the functions of the checkpoint's preprocessors may be loaded, as in
-        BatchPredictor.predict(); with follow, those of all later checkpoints, so that the
-        service needs it then also for functions of this program.
+    Args:
+        checkpoint: A Result or the directory of a run, whose best checkpoint it is; a
+            Checkpoint, or the path of one.
+        predictor: A subclass of Predictor; the path of a predict function, ".so" or a
+            program; or a command, a list. None: the model is one of the trainers of
+            trees.
+        name: Of the model. None: that of the run.
+        num_replicas: Workers, each with the model.
+        inputs: The columns of requests: {column: (dtype, shape of a row)}, or "text" in
+            place of the pair; or rows like those of requests, {column: array} or a
+            DataFrame; or the path of a file with such rows. None: of a run, the columns
+            of the dataset with which it has trained, without the label.
+        outputs: {name: (dtype, shape of a row)} of what a Predictor returns. None: it
+            is tried with two rows of zeros. Of trees, as in BatchPredictor.predict().
+        listen: "HOST:PORT" or the path of a socket. None: a socket that only this user
+            can use.
+        token_file: The file of the token that clients must send; it is made if it is
+            not there.
+        follow: Of a run, change to better checkpoints when there are some.
+        max_batch_size: The rows of a batch at most.
+        batch_wait_timeout_s: How long a batch waits for more rows.
+        max_queued_requests: More are refused.
+        scaling_config: The resources of the workers, and their number in place of
+            num_replicas.
+        predictor_kwargs: More arguments for from_checkpoint() of the Predictor.
+        settings: More arguments for its predict().
+        startup_timeout_s: How long it may take to be ready.
+        options: More options of raytrain-serve(1).
+        blocking: Return when it has ended; Ctrl-C ends it.
+        allow_code: The functions of the checkpoint's preprocessors may be loaded, as in
+            BatchPredictor.predict(); with follow, those of all later checkpoints, so
+            that the service needs it then also for functions of this program.
 
-    The service ends with stop(), with the handle's ``with`` block, or with this process.
+    Returns:
+        The service.
 
-    Raises RaytrainError, whose text is what raytrain-serve said.
+    Raises:
+        RaytrainError: It is not ready in time, or has ended; the text is what
+            raytrain-serve said.
     """
     if _worker._shipped is not None:
         raise _shipping.ScriptImported
@@ -194,8 +205,15 @@ def _workers(predictor: Any, options: dict[str, Any], flags: list[Any],
 class ServiceHandle:
     """A service that this process has started.
 
-    url: where it is, for any client; socket: the path of its Unix socket, or None.
-    token: what clients must send, or None. name: of the model. client: a Client.
+    The attributes are url: where it is, for any client; socket: the path of its Unix
+    socket, or None; token: what clients must send, or None; name: of the model; client:
+    a Client.
+
+    Args:
+        path: What is served.
+        arguments: Of raytrain-serve.
+        environment: Of that.
+        scratch: A directory that is removed with it.
     """
 
     def __init__(self, path: str, arguments: list[Any], environment: dict[str, Any],
@@ -241,7 +259,11 @@ class ServiceHandle:
 
     @property
     def client(self) -> Client:
-        """A Client of the service."""
+        """A Client of the service.
+
+        Raises:
+            RaytrainError: The service is not ready.
+        """
         if self._client is None:
             raise RaytrainError("the service is not ready")
         return self._client
@@ -254,7 +276,15 @@ class ServiceHandle:
         raise kind(said or f"raytrain-serve ended with status {status}")
 
     def predict(self, data: Any, **options: Any) -> dict[str, Any]:
-        """As Client.predict()."""
+        """As Client.predict().
+
+        Args:
+            data: See there.
+            options: See there.
+
+        Returns:
+            The predictions.
+        """
         return self.client.predict(data, **options)
 
     def is_running(self) -> bool:
@@ -272,8 +302,11 @@ class ServiceHandle:
             self._fail()
 
     def stop(self, timeout_s: float = 90) -> None:
-        """Accept no more requests, answer those that there are, and end. After so many
-        seconds it is killed."""
+        """Accept no more requests, answer those that there are, and end.
+
+        Args:
+            timeout_s: After this many seconds it is killed.
+        """
         if self._client is not None:
             self._client.close()
         if self._process.poll() is None:

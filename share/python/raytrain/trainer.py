@@ -26,25 +26,34 @@ __all__ = ["DataParallelTrainer"]
 class DataParallelTrainer:
     """Runs a function on each of N workers.
 
-    train_loop_per_worker: the function; it takes train_loop_config, or nothing.
-    train_loop_config: a dict for the function. What raytrain.cfg can express of it is
-        recorded in run.cfg.
-    scaling_config, run_config, data_config: see ScalingConfig and the others.
-    preprocessor: one of raytrain.preprocessors, or a Chain of them. The workers learn from
-        the dataset "train", or the only one, before the training, and transform the
-        batches of all datasets; checkpoints have what was learned.
-    datasets: {name: path, raytrain.data.read_hdf5(...), a DataFrame of pandas, or {column:
-        array}}, for get_dataset_shard().
-    resume_from_checkpoint: a Checkpoint of another run, or the path of a checkpoint file,
-        which the function gets from get_checkpoint(). One that was made here, by
-        Checkpoint.from_dict() or from_directory(), is saved as NAME.start.h5 beside the
-        directory of the run.
-    metadata: a dict that JSON can hold, for get_context().get_metadata(); it is saved with
-        the checkpoints.
-    backend: how the workers' frameworks find each other: "command" sets the variables of
-        ranks alone; the other trainers choose theirs.
-    backend_config: a BackendConfig, such as a TorchConfig, or of the user's own Backend,
-        see raytrain.backend; or a dict of settings, see raytrain.cfg(5).
+    Args:
+        train_loop_per_worker: The function; it takes train_loop_config, or nothing.
+        train_loop_config: A dict for the function. What raytrain.cfg can express of it
+            is recorded in run.cfg.
+        backend: How the workers' frameworks find each other: "command" sets the
+            variables of ranks alone; the other trainers choose theirs.
+        backend_config: A BackendConfig, such as a TorchConfig, or of the user's own
+            Backend, see raytrain.backend; or a dict of settings, see raytrain.cfg(5).
+        scaling_config: How many workers there are, and what they have.
+        data_config: How the datasets are divided.
+        dataset_config: The same, by Ray's name.
+        run_config: The name of the run, where it is stored, when it restarts and stops.
+        datasets: {name: path, raytrain.data.read_hdf5(...), a DataFrame of pandas, or
+            {column: array}}, for get_dataset_shard().
+        metadata: A dict that JSON can hold, for get_context().get_metadata(); it is
+            saved with the checkpoints.
+        resume_from_checkpoint: A Checkpoint of another run, or the path of a checkpoint
+            file, which the function gets from get_checkpoint(). One that was made here,
+            by Checkpoint.from_dict() or from_directory(), is saved as NAME.start.h5
+            beside the directory of the run.
+        preprocessor: One of raytrain.preprocessors, or a Chain of them. The workers
+            learn from the dataset "train", or the only one, before the training, and
+            transform the batches of all datasets; checkpoints have what was learned.
+        validation_config: Only None.
+
+    Raises:
+        TypeError: An argument has another type.
+        NotSupported: validation_config is given.
     """
 
     _backend = "command"
@@ -97,14 +106,20 @@ class DataParallelTrainer:
     # ---- fit ----
 
     def fit(self) -> Result:
-        """Run the training to its end, and return its Result.
+        """Run the training to its end.
 
-        Raises TrainingFailedError if it failed, TrainingStopped (a SystemExit with status
-        75) if it was stopped on request, ValueError for settings that cannot be.
+        In a worker, because the script itself is the command of raytrain-run, it calls
+        the function as this worker, and returns the Result so far. With num_workers=0
+        it calls the function in this process, and raises the exceptions of the function
+        as they are.
 
-        In a worker, because the script itself is the command of raytrain-run, it calls the
-        function as this worker, and returns the Result so far. With num_workers=0 it calls
-        the function in this process, and raises the exceptions of the function as they are.
+        Returns:
+            The Result.
+
+        Raises:
+            TrainingFailedError: The training failed.
+            TrainingStopped: It was stopped on request; a SystemExit with status 75.
+            ValueError: Settings that cannot be.
         """
         if os.environ.get("RAYTRAIN_SESSION"):
             from . import _worker
@@ -120,7 +135,15 @@ class DataParallelTrainer:
 
     @classmethod
     def can_restore(cls, path: Path, storage_filesystem: object = None) -> bool:
-        """Is there a run that fit() has started in this directory?"""
+        """Is there a run that fit() has started in this directory?
+
+        Args:
+            path: The directory.
+            storage_filesystem: Without effect.
+
+        Returns:
+            Whether there is.
+        """
         return os.path.isfile(os.path.join(configs.local_path(path), PAYLOAD))
 
     @classmethod
@@ -130,11 +153,24 @@ class DataParallelTrainer:
                 scaling_config: configs.ScalingConfig | None = None,
                 run_config: configs.RunConfig | None = None,
                 **others: Any) -> DataParallelTrainer:
-        """A trainer whose fit() continues the run in the directory `path` from its latest
-        checkpoint. What is not given is as it was. Reads a file of the run that holds
-        the function, pickled: restore only runs that you trust.
+        """A trainer whose fit() continues a run from its latest checkpoint. What is not
+        given is as it was. Reads a file of the run that holds the function, pickled:
+        restore only runs that you trust.
 
-        Raises FileNotFoundError if there is no such run.
+        Args:
+            path: The directory of the run.
+            train_loop_per_worker: Another function.
+            train_loop_config: For the function.
+            datasets: Others.
+            scaling_config: Another one.
+            run_config: Another one; the name and storage_path are those of the run.
+            others: Other arguments of the trainer.
+
+        Returns:
+            The trainer.
+
+        Raises:
+            FileNotFoundError: There is no such run.
         """
         import copy
 

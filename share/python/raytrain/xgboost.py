@@ -55,7 +55,11 @@ else:
 class XGBoostConfig(_Config, BackendConfig):
     """How the workers of a training function communicate.
 
-    xgboost_communicator: "rabit", the communicator of XGBoost; there is no other.
+    Args:
+        xgboost_communicator: "rabit", the communicator of XGBoost; there is no other.
+
+    Raises:
+        ValueError: It is another one.
     """
 
     _runs_as = "xgboost"
@@ -73,7 +77,17 @@ def _module() -> Any:
 
 
 def get_model(checkpoint: CheckpointLike) -> xgboost.Booster:
-    """The xgboost.Booster of a Checkpoint, or of the path of one."""
+    """The model of a checkpoint. Needs XGBoost's own module.
+
+    Args:
+        checkpoint: A Checkpoint, or the path of one.
+
+    Returns:
+        The xgboost.Booster.
+
+    Raises:
+        ValueError: The checkpoint has no model of XGBoost, or XGBoost cannot read it.
+    """
     xgboost = _module()
     opened = _gbdt_model.opened(checkpoint, "xgboost")
     model = xgboost.Booster()
@@ -87,8 +101,15 @@ def get_model(checkpoint: CheckpointLike) -> xgboost.Booster:
 
 
 def get_importance(checkpoint: CheckpointLike, kind: str = "gain") -> dict[str, float]:
-    """{feature: importance}, the greatest first: the total gain of its splits, or, "splits",
-    their number. Needs no module of XGBoost."""
+    """The importance of the features of a model. Needs no module of XGBoost.
+
+    Args:
+        checkpoint: A Checkpoint, or the path of one.
+        kind: "gain": the total gain of the splits of a feature; "splits": their number.
+
+    Returns:
+        {feature: importance}, the greatest first.
+    """
     return _gbdt_model.importance(_gbdt_model.opened(checkpoint, "xgboost"), kind)
 
 
@@ -112,7 +133,15 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint,  # type: ignore[override]
                         allow_code: bool = False) -> XGBoostPredictor:
-        """A predictor with the model of a checkpoint. allow_code: as in get_preprocessor()."""
+        """A predictor with the model of a checkpoint.
+
+        Args:
+            checkpoint: The checkpoint.
+            allow_code: As in Checkpoint.get_preprocessor().
+
+        Returns:
+            The predictor.
+        """
         opened = _gbdt_model.opened(checkpoint, "xgboost")
         predictor = cls(get_model(opened), opened.get_preprocessor(allow_code))
         trained = json.loads(_gbdt_model.text_of(opened, "gbdt/dmatrix_params", "{}"))

@@ -25,25 +25,38 @@ class RayLightningEnvironment(_pl.plugins.environments.LightningEnvironment):
 
     @property
     def creates_processes_externally(self) -> bool:
+        """True: raytrain has started the processes."""
         return True
 
     def world_size(self) -> int:
+        """The number of workers."""
         return get_context().get_world_size()
 
     def global_rank(self) -> int:
+        """The rank of this worker."""
         return get_context().get_world_rank()
 
     def local_rank(self) -> int:
+        """The rank among the workers of this node."""
         return get_context().get_local_rank()
 
     def node_rank(self) -> int:
+        """The rank of this node."""
         return get_context().get_node_rank()
 
     def set_world_size(self, size: int) -> None:
-        """Lightning's own count, of nodes times devices, does not count here."""
+        """Lightning's own count, of nodes times devices, does not count here.
+
+        Args:
+            size: That count.
+        """
 
     def set_global_rank(self, rank: int) -> None:
-        """Lightning's own rank does not count here."""
+        """Lightning's own rank does not count here.
+
+        Args:
+            rank: That rank.
+        """
 
     def teardown(self) -> None:
         """The variables of the ranks stay, for what the function does next."""
@@ -130,7 +143,12 @@ class RayTrainReportCallback(_pl.callbacks.Callback):
     CHECKPOINT_NAME = "checkpoint.ckpt"
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Save and report. COLLECTIVE."""
+        """Save and report. COLLECTIVE.
+
+        Args:
+            trainer: The Trainer of Lightning.
+            pl_module: The module that it trains.
+        """
         metrics = {name: value.item() if hasattr(value, "item") else value
                    for name, value in trainer.callback_metrics.items()}
         metrics["epoch"] = trainer.current_epoch

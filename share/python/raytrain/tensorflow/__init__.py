@@ -24,11 +24,15 @@ class TensorflowConfig(_Config, BackendConfig):
 
 
 class TensorflowTrainer(DataParallelTrainer):
-    """Runs a function on each of N workers, as processes of TensorFlow: see
-    raytrain.DataParallelTrainer for the arguments.
+    """Runs a function on each of N workers, as processes of TensorFlow.
 
     TF_CONFIG is set, so that tf.distribute.MultiWorkerMirroredStrategy() finds the
     other workers.
+
+    Args:
+        train_loop_per_worker: The function; it takes train_loop_config, or nothing.
+        tensorflow_config: A TensorflowConfig, or None.
+        settings: Those of raytrain.DataParallelTrainer.
     """
 
     _backend = "tensorflow"

@@ -41,7 +41,18 @@ class TorchCheckpoint(Checkpoint):
     @classmethod
     def from_state_dict(cls, state_dict: Mapping[str, Any], *,
                         preprocessor: object = None) -> TorchCheckpoint:
-        """A checkpoint to be reported, of a model's state_dict()."""
+        """A checkpoint to be reported, of the parameters of a model.
+
+        Args:
+            state_dict: What state_dict() of the model returns.
+            preprocessor: Only None.
+
+        Returns:
+            The checkpoint.
+
+        Raises:
+            NotSupported: preprocessor is given: the trainer takes it.
+        """
         if preprocessor is not None:
             raise NotSupported("TorchCheckpoint(preprocessor=...): give the preprocessor to "
                                "the trainer; each checkpoint of its run has what it learned")
@@ -50,25 +61,49 @@ class TorchCheckpoint(Checkpoint):
     @classmethod
     def from_model(cls, model: torch.nn.Module, *,
                    preprocessor: object = None) -> TorchCheckpoint:
-        """A checkpoint to be reported, of the parameters and buffers of a model."""
+        """A checkpoint to be reported, of the parameters and buffers of a model.
+
+        Args:
+            model: The model.
+            preprocessor: Only None.
+
+        Returns:
+            The checkpoint.
+        """
         return cls.from_state_dict(unwrapped(model).state_dict(),
                                    preprocessor=preprocessor)
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint) -> TorchCheckpoint:
-        """The same checkpoint, such as one of get_checkpoint(), as a
-        TorchCheckpoint."""
+        """A TorchCheckpoint of a checkpoint that was saved as one.
+
+        Args:
+            checkpoint: Such as that of get_checkpoint().
+
+        Returns:
+            The same checkpoint, of this class.
+        """
         made = cls.__new__(cls)
         made.__dict__.update(checkpoint.__dict__)
         return made
 
     def get_state_dict(self) -> dict[str, Any]:
-        """The state_dict. Raises KeyError if the checkpoint has no "model"."""
+        """The state_dict. KeyError: the checkpoint has no "model"."""
         return _without_prefix(self.to_dict()[_KEY])
 
     def get_model(self, model: torch.nn.Module | None = None) -> torch.nn.Module:
-        """`model`, with the parameters of this checkpoint loaded into it. It may be
-        wrapped in DistributedDataParallel, or divided by fully_shard()."""
+        """Load the parameters of this checkpoint into a model.
+
+        Args:
+            model: The model; it may be wrapped in DistributedDataParallel, or divided
+                by fully_shard().
+
+        Returns:
+            The same model.
+
+        Raises:
+            TypeError: It is not a model.
+        """
         if not isinstance(model, torch.nn.Module):
             raise TypeError("get_model() needs a model to load the parameters into: a "
                             "TorchCheckpoint stores no code")

@@ -15,13 +15,18 @@ _INIT_METHOD = re.compile(r"env(://)?|tcp|tcp://.+:\d{1,5}|file:///.+", re.DOTAL
 class TorchConfig(BackendConfig):
     """How torch's process group is set up.
 
-    backend: "gloo", "nccl", "cpu:gloo,cuda:nccl" for both, each for tensors of its device,
-        or None: "nccl" if the worker has a GPU, else "gloo".
-    init_method: where the processes meet. "env", or "tcp" for the same: at an address of
-        rank 0's node that all nodes reach, and at any free port. "tcp://HOST:PORT": at
-        this address of rank 0's node. "file:///PATH": by a file that all nodes share; its
-        name is PATH.attempt-K in attempt K.
-    timeout_s: seconds after which a collective operation of the process group fails.
+    Args:
+        backend: "gloo", "nccl", "cpu:gloo,cuda:nccl" for both, each for tensors of its
+            device, or None: "nccl" if the worker has a GPU, else "gloo".
+        init_method: Where the processes meet. "env", or "tcp" for the same: at an
+            address of rank 0's node that all nodes reach, and at any free port.
+            "tcp://HOST:PORT": at this address of rank 0's node. "file:///PATH": by a
+            file that all nodes share; its name is PATH.attempt-K in attempt K.
+        timeout_s: Seconds after which a collective operation of the process group
+            fails.
+
+    Raises:
+        ValueError: One of them has another value.
     """
 
     _runs_as = "torch"

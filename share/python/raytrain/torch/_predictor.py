@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 class TorchPredictor(Predictor):
-    """A torch.nn.Module and the preprocessors of its checkpoint."""
+    """A torch.nn.Module and the preprocessors of its checkpoint.
+
+    Args:
+        model: The module.
+        preprocessor: What is applied to rows before, or None.
+        use_gpu: The model is on a GPU.
+    """
 
     def __init__(self, model: torch.nn.Module, preprocessor: Preprocessor | None = None,
                  use_gpu: bool = False) -> None:
@@ -27,11 +33,25 @@ class TorchPredictor(Predictor):
                         model: torch.nn.Module | None = None,
                         use_gpu: bool = False,
                         allow_code: bool = False) -> TorchPredictor:
-        """model: the module whose weights the checkpoint has as the state dict "model";
-        None: the checkpoint has the pickled module itself, which needs allow_code=True.
+        """A predictor with the model of a checkpoint.
 
-        allow_code: the model, and the functions of the preprocessors, may be unpickled,
-        which runs code from the checkpoint."""
+        Args:
+            checkpoint: The checkpoint.
+            model: The module whose weights the checkpoint has as the state dict
+                "model"; None: the checkpoint has the pickled module itself, which needs
+                allow_code=True.
+            use_gpu: The model is on a GPU.
+            allow_code: The model, and the functions of the preprocessors, may be
+                unpickled, which runs code from the checkpoint.
+
+        Returns:
+            The predictor.
+
+        Raises:
+            TypeError: It is not a Checkpoint of raytrain.
+            InvalidArgument: The checkpoint has no such model, or a pickled one without
+                allow_code=True.
+        """
         if hasattr(checkpoint, "path") and not hasattr(checkpoint, "to_dict"):
             raise TypeError("from_checkpoint() takes a Checkpoint of raytrain")
         stored = checkpoint.to_dict()["model"]

@@ -111,17 +111,24 @@ class _Filling:
 
 def load_state(state: dict[str, Any],
                checkpoint: Checkpoint | None = None) -> dict[str, Any]:
-    """Fill a state, such as {"model": model.state_dict(), "epoch": 0}, from a checkpoint
-    that was made of such a state; returns it.
+    """Fill a state, such as {"model": model.state_dict(), "epoch": 0}, from a
+    checkpoint that was made of such a state. Nothing here waits for other processes.
 
-    state: a nested dict. Tensors are filled in place: of a DTensor or ShardedTensor,
-    this process reads its own part alone, however the workers that saved the checkpoint
-    had divided it, or if they had not. Other values are replaced. The checkpoint may
-    have more than the state. checkpoint: default is that of get_checkpoint().
+    Args:
+        state: A nested dict. Tensors are filled in place: of a DTensor or
+            ShardedTensor, this process reads its own part alone, however the workers
+            that saved the checkpoint had divided it, or if they had not. Other values
+            are replaced. The checkpoint may have more than the state.
+        checkpoint: The checkpoint; None: that of get_checkpoint().
 
-    Nothing here waits for other processes. Raises KeyError for what the checkpoint does
-    not have, ValueError for a tensor of another shape, NotFound if there is no
-    checkpoint.
+    Returns:
+        The state.
+
+    Raises:
+        TypeError: The state is not a dict.
+        KeyError: The checkpoint does not have something.
+        ValueError: A tensor has another shape.
+        NotFound: There is no checkpoint.
     """
     if not isinstance(state, dict):
         raise TypeError(f"load_state() fills a dict, not {type(state).__name__}")

@@ -70,15 +70,25 @@ def prepare_model(
     the script has not (gloo on CPUs, nccl on GPUs). With one worker the model is not
     wrapped.
 
-    move_to_device: False leaves the model where it is; a torch.device moves it there.
-    parallel_strategy: "ddp", "fsdp" (where torch has it) or None.
-    parallel_strategy_kwargs: further arguments of DistributedDataParallel or
-        FullyShardedDataParallel. For the former, gradient_as_bucket_view is True if it is
-        not given.
-    wrap_ddp, ddp_kwargs: older names of the two.
-    reducer: how DDP averages gradients in the memory of CPUs: "raytrain", by this
-        worker's companion, or "gloo", by the process group. Gradients on GPUs always go
-        through the process group.
+    Args:
+        model: The model.
+        move_to_device: False leaves the model where it is; a torch.device moves it
+            there.
+        parallel_strategy: "ddp", "fsdp" (where torch has it) or None.
+        parallel_strategy_kwargs: Further arguments of DistributedDataParallel or
+            FullyShardedDataParallel. For the former, gradient_as_bucket_view is True if
+            it is not given.
+        wrap_ddp: An older name: False is parallel_strategy=None.
+        ddp_kwargs: An older name of parallel_strategy_kwargs.
+        reducer: How DDP averages gradients in the memory of CPUs: "raytrain", by this
+            worker's companion, or "gloo", by the process group. Gradients on GPUs
+            always go through the process group.
+
+    Returns:
+        The model to train with.
+
+    Raises:
+        ValueError: parallel_strategy or reducer is something else.
     """
     if wrap_ddp is not None:
         parallel_strategy = "ddp" if wrap_ddp else None
@@ -230,8 +240,15 @@ def _widened(value: Any) -> Any:
 
 
 def accelerate(amp: bool = False) -> None:
-    """Turn on mixed precision (amp) for the models that are prepared from now on. Call
-    it once, first in the training function; prepare optimizers, and call backward()."""
+    """Turn on mixed precision for the models that are prepared from now on. Call it
+    once, first in the training function; prepare optimizers, and call backward().
+
+    Args:
+        amp: Models compute in float16 on GPUs, and in bfloat16 on CPUs.
+
+    Raises:
+        RuntimeError: It was called before.
+    """
     global _accelerator
 
     if _accelerator is not None:
@@ -240,14 +257,25 @@ def accelerate(amp: bool = False) -> None:
 
 
 def prepare_optimizer(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
-    """The optimizer for a training with accelerate(amp=True); else it is unchanged."""
+    """The optimizer for a training with accelerate(amp=True).
+
+    Args:
+        optimizer: That of the script.
+
+    Returns:
+        One that knows the scale of the loss; without accelerate() the same.
+    """
     if _accelerator is None or _accelerator.scaler is None:
         return optimizer
     return _ScaledOptimizer(optimizer, _accelerator.scaler)
 
 
 def backward(tensor: torch.Tensor) -> None:
-    """tensor.backward(), of a loss that accelerate(amp=True) scales."""
+    """tensor.backward(), of a loss that accelerate(amp=True) scales.
+
+    Args:
+        tensor: The loss.
+    """
     if _accelerator is not None and _accelerator.scaler is not None:
         tensor = _accelerator.scaler.scale(tensor)
     tensor.backward()
@@ -259,7 +287,11 @@ def backward(tensor: torch.Tensor) -> None:
 def enable_reproducibility(seed: int = 0) -> None:
     """Seed the generators of torch, Python and NumPy, and let torch choose
     deterministic algorithms. Training is slower then, and its results do not change
-    from run to run on the same machine."""
+    from run to run on the same machine.
+
+    Args:
+        seed: The seed of all of them.
+    """
     torch.manual_seed(seed)
     random.seed(seed)
     try:

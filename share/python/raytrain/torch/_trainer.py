@@ -14,8 +14,16 @@ if TYPE_CHECKING:
 
 
 class TorchTrainer(DataParallelTrainer):
-    """Runs a function on each of N workers, with torch.distributed set up over them: see
-    raytrain.DataParallelTrainer for the arguments. torch_config: a TorchConfig."""
+    """Runs a function on each of N workers, with torch.distributed set up over them.
+
+    Args:
+        train_loop_per_worker: The function; it takes train_loop_config, or nothing.
+        torch_config: A TorchConfig, or None.
+        settings: Those of raytrain.DataParallelTrainer.
+
+    Raises:
+        TypeError: torch_config is something else.
+    """
 
     _backend = "torch"
     _config_name = "torch_config"

@@ -30,7 +30,14 @@ class RayTrainReportCallback(_transformers.TrainerCallback):
     CHECKPOINT_NAME = "checkpoint"
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Report what was saved. COLLECTIVE: the Trainer calls it on each worker."""
+        """Report what was saved. COLLECTIVE: the Trainer calls it on each worker.
+
+        Args:
+            args: The TrainingArguments.
+            state: The TrainerState.
+            control: The TrainerControl.
+            kwargs: Other things that the Trainer has.
+        """
         metrics = dict(state.log_history[-1]) if state.log_history else {}
         folder = os.path.abspath(args.output_dir)
         source = os.path.join(folder, f"checkpoint-{state.global_step}")
