@@ -236,6 +236,19 @@ test_expect_success 'a docstring without an argument, Returns or Raises is found
 	grep "^collective.py:[0-9]*: the docstring of scatter lacks data, Args:, Returns:, Raises:" found
 '
 
+test_expect_success 'no line of the client is longer than 88 columns' '
+	cat >lines.py <<-\EOT &&
+	import glob, sys
+	for path in glob.glob(sys.argv[1] + "/**/*.py", recursive=True):
+	    with open(path, encoding="utf-8") as file:
+	        for number, line in enumerate(file, 1):
+	            if len(line.rstrip("\n")) > 88:
+	                print(f"{path}:{number}: {line}")
+	EOT
+	"$PYTHON" lines.py "$client" >found &&
+	test_must_be_empty found
+'
+
 test_expect_success 'the client is marked as typed' '
 	test -f "$client/raytrain/py.typed" &&
 	grep raytrain/py.typed "$srcdir/share/local.mk"

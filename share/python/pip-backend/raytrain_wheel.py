@@ -1,8 +1,10 @@
-"""What ``pip install`` of this directory calls (PEP 517, PEP 660): writes the module as a wheel.
+"""What ``pip install`` of this directory calls (PEP 517, PEP 660): writes the module as
+a wheel.
 
-It needs the standard library only, so that pip fetches nothing: a node of a cluster may have no
-network. The directory may be that of the source, or of an installation; the wheel of the latter
-knows where that is, and the module finds raytrain-run there if it is not on PATH.
+It needs the standard library only, so that pip fetches nothing: a node of a cluster may
+have no network. The directory may be that of the source, or of an installation; the
+wheel of the latter knows where that is, and the module finds raytrain-run there if it
+is not on PATH.
 """
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ _STAMP = (1980, 1, 1, 0, 0, 0)  # the same input gives the same wheel
 
 
 def _project() -> dict[str, str]:
-    """Name, version and so on, from the lines of pyproject.toml (tomllib is of Python 3.11)."""
+    """Name, version and so on, from the lines of pyproject.toml (tomllib is of Python
+    3.11)."""
     with open(os.path.join(_here, "pyproject.toml"), encoding="utf-8") as file:
         return dict(re.findall(r'^([a-z-]+) = "(.*)"$', file.read(), re.MULTILINE))
 
@@ -43,13 +46,14 @@ def _home() -> list[tuple[str, bytes]]:
     prefix = os.path.normpath(os.path.join(_here, *[os.pardir] * 3))
     if not os.access(os.path.join(prefix, "bin", "raytrain-run"), os.X_OK):
         return []
-    text = f'"""Where the installation is from which pip took this."""\nPREFIX = {prefix!r}\n'
+    text = ('"""Where the installation is from which pip took this."""\n'
+            f"PREFIX = {prefix!r}\n")
     return [("raytrain/_home.py", text.encode())]
 
 
 def _metadata(project: dict[str, str]) -> bytes:
-    return (f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-            f"Summary: {project['description']}\n"
+    return (f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: "
+            f"{project['version']}\nSummary: {project['description']}\n"
             f"Requires-Python: {project['requires-python']}\n").encode()
 
 
@@ -64,11 +68,13 @@ def _write_wheel(directory: str, files: list[tuple[str, bytes]]) -> str:
     ]
     record = ""
     for path, contents in files:
-        digest = base64.urlsafe_b64encode(hashlib.sha256(contents).digest()).rstrip(b"=")
+        digest = hashlib.sha256(contents).digest()
+        digest = base64.urlsafe_b64encode(digest).rstrip(b"=")
         record += f"{path},sha256={digest.decode()},{len(contents)}\n"
     record += f"{info}/RECORD,,\n"
     wheel = f"{name}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(os.path.join(directory, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(os.path.join(directory, wheel), "w",
+                         zipfile.ZIP_DEFLATED) as archive:
         for path, contents in [*files, (f"{info}/RECORD", record.encode())]:
             entry = zipfile.ZipInfo(path, _STAMP)
             entry.external_attr = 0o644 << 16

@@ -1,6 +1,7 @@
 """raytrain - distributed training under Slurm, with the names of ray.train.
 
-In a script that raytrain-run starts (``raytrain-run --workers 4 -- python3 train.py``)::
+In a script that raytrain-run starts (``raytrain-run --workers 4 -- python3
+train.py``)::
 
     import raytrain as train
 
@@ -9,13 +10,13 @@ In a script that raytrain-run starts (``raytrain-run --workers 4 -- python3 trai
     ...
     train.report({"loss": loss}, checkpoint=train.Checkpoint.from_directory(path))
 
-Outside raytrain-run the same script runs as one worker. To start workers from Python, see
-``raytrain.torch.TorchTrainer`` and the other trainers.
+Outside raytrain-run the same script runs as one worker. To start workers from Python,
+see ``raytrain.torch.TorchTrainer`` and the other trainers.
 
 This module needs Python 3.9 and its standard library; NumPy and torch are used if the
-script has imported them. Names are loaded when they are first used. A session belongs to
-the process that uses it first: its children, forked or spawned, can read get_context()
-and config, and cannot report.
+script has imported them. Names are loaded when they are first used. A session belongs
+to the process that uses it first: its children, forked or spawned, can read
+get_context() and config, and cannot report.
 """
 
 from __future__ import annotations

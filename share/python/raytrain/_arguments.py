@@ -1,4 +1,5 @@
-"""The arguments of trainers: checked, and the training function called as it wants to be."""
+"""The arguments of trainers: checked, and the training function called as it wants to
+be."""
 from __future__ import annotations
 
 import inspect
@@ -37,8 +38,8 @@ def takes_config(function: TrainFunction) -> bool:
     keywords = [p.name for p in parameters
                 if p.default is p.empty and p.kind is p.KEYWORD_ONLY]
     if len(needed) > 1 or keywords:
-        raise TypeError("train_loop_per_worker takes one argument, the configuration, or "
-                        f"none; {getattr(function, '__qualname__', function)} takes "
+        raise TypeError("train_loop_per_worker takes one argument, the configuration, "
+                        f"or none; {getattr(function, '__qualname__', function)} takes "
                         + ", ".join([p.name for p in needed] + keywords))
     return any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)
                for p in parameters)
@@ -47,5 +48,6 @@ def takes_config(function: TrainFunction) -> bool:
 def call(function: TrainFunction, config: object) -> object:
     """Call a training function as it wants to be called."""
     if takes_config(function):
-        return cast("Callable[[Any], object]", function)({} if config is None else config)
+        takes = cast("Callable[[Any], object]", function)
+        return takes({} if config is None else config)
     return cast("Callable[[], object]", function)()

@@ -1,5 +1,5 @@
-"""What DataConfig.configure() of a subclass returns, as a rule for any number of workers: each
-name is divided among them, or each of them reads all of its rows."""
+"""What DataConfig.configure() of a subclass returns, as a rule for any number of
+workers: each name is divided among them, or each of them reads all of its rows."""
 
 from __future__ import annotations
 
@@ -46,13 +46,14 @@ def called(config: DataConfig, datasets: dict[str, Any], workers: int) -> list[A
     given = {name: ds if isinstance(ds, Dataset) else Dataset(ds)
              for name, ds in datasets.items()}
     try:
-        made = config.configure(given, workers, worker_handles=None, worker_node_ids=None)
+        made = config.configure(given, workers, worker_handles=None,
+                                worker_node_ids=None)
     except Exception as error:
         raise ControllerError(error, None, f"{who}: {error!r}") from error
     if not isinstance(made, (list, tuple)) or len(made) != workers \
             or not all(isinstance(one, dict) for one in made):
-        raise InvalidArgument(f"{who} returns a list of {workers} dicts, {{name: iterator}} "
-                              f"for each worker, not {made!r}")
+        raise InvalidArgument(f"{who} returns a list of {workers} dicts, {{name: "
+                              f"iterator}} for each worker, not {made!r}")
     return list(made)
 
 
@@ -92,17 +93,17 @@ def _add(found: Assigned, who: str, name: str, parts: Sequence[Any]) -> None:
         if not _is_one_split(parts):
             raise InvalidArgument(
                 f"{who}: worker i has to get the i-th iterator of one "
-                f"streaming_split({len(parts)}) as {name!r}, since a run may go on with "
-                "another number of workers. For rows that some workers read, use another "
-                "name, and Dataset.iterator() for each of them")
+                f"streaming_split({len(parts)}) as {name!r}, since a run may go on "
+                "with another number of workers. For rows that some workers read, use "
+                "another name, and Dataset.iterator() for each of them")
         found.datasets[name] = first.dataset
         found.split.append(name)
         found.shares[name] = Share(first.equal)
         return
     if not all(part == first for part in there):
         raise InvalidArgument(
-            f"{who}: {name!r} is not the same Dataset for all workers that have it: use a "
-            "name for each Dataset, or divide one by streaming_split()")
+            f"{who}: {name!r} is not the same Dataset for all workers that have it: "
+            "use a name for each Dataset, or divide one by streaming_split()")
     found.datasets[name] = first
     ranks = [rank for rank, part in enumerate(parts) if part is not None]
     found.shares[name] = Share(True, None if len(ranks) == len(parts) else ranks)

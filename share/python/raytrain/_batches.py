@@ -1,4 +1,5 @@
-"""What iter_batches() and its relatives return: the batches of a dataset, over and over."""
+"""What iter_batches() and its relatives return: the batches of a dataset, over and
+over."""
 
 from __future__ import annotations
 

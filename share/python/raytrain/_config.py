@@ -1,9 +1,9 @@
 """How a run is scaled, restarted and stored: the configs of a trainer.
 
-Names, defaults and meaning are those of ``ray.train`` 2.x. ``None`` stands for raytrain's
-own default, which raytrain.cfg(5) gives for each key. What raytrain has no counterpart for
-is an error that says what to do instead, or, if the training is the same without it, a
-warning.
+Names, defaults and meaning are those of ``ray.train`` 2.x. ``None`` stands for
+raytrain's own default, which raytrain.cfg(5) gives for each key. What raytrain has no
+counterpart for is an error that says what to do instead, or, if the training is the
+same without it, a warning.
 """
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from .callback import UserCallback
     from .data import DataIterator, Dataset
 
-__all__ = ["ScalingConfig", "RunConfig", "FailureConfig", "CheckpointConfig", "SyncConfig",
-           "DataConfig"]
+__all__ = ["ScalingConfig", "RunConfig", "FailureConfig", "CheckpointConfig",
+           "SyncConfig", "DataConfig"]
 
 INT64_MAX = 2 ** 63 - 1
 
@@ -36,8 +36,9 @@ def _warn(text: str, level: int) -> None:
 
 
 class _Config:
-    """The settings of one group of raytrain.cfg. Each name in _settings is an attribute;
-    those that are not None are written as keys of this name below the group."""
+    """The settings of one group of raytrain.cfg. Each name in _settings is an
+    attribute; those that are not None are written as keys of this name below the
+    group."""
 
     _settings: tuple[str, ...] = ()
 
@@ -62,7 +63,8 @@ class _Config:
 
 
 def _ignored(config: str, values: dict[str, Any], advice: str, level: int = 4) -> None:
-    """level: how many calls there are from the user's line to warn(), as of __init__()."""
+    """level: how many calls there are from the user's line to warn(), as of
+    __init__()."""
     for name, value in values.items():
         if value is not None:
             _warn(f"{config}({name}=...) has no effect in raytrain: {advice}", level)
@@ -77,7 +79,8 @@ def _integer(what: str, value: object, least: int) -> int:
 
 
 def _cpus(what: str, value: object) -> int:
-    """Whole cores: a share of one, which Ray's scheduler knows, becomes the next number."""
+    """Whole cores: a share of one, which Ray's scheduler knows, becomes the next
+    number."""
     if isinstance(value, float) and value > 0 and math.isfinite(value):
         value = math.ceil(value)
     return _integer(what, value, 1)
@@ -90,8 +93,8 @@ def _gpus(what: str, value: object) -> int | float:
     try:
         return _integer(what, value, 0)
     except ValueError:
-        raise ValueError(f"{what} is a whole number, or a fraction of a GPU from 0.0001 "
-                         f"on, not {value!r}") from None
+        raise ValueError(f"{what} is a whole number, or a fraction of a GPU from "
+                         f"0.0001 on, not {value!r}") from None
 
 
 def _bytes(text: str) -> int:
@@ -99,8 +102,8 @@ def _bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d{1,9})?)(?:B|([KMGTPE])(?:i?B)?)?", text,
                          re.IGNORECASE | re.ASCII)
     if not found:
-        raise ValueError("ScalingConfig: resources_per_worker['memory'] is a number of bytes, "
-                         f"or a size such as '4G', not {text!r}")
+        raise ValueError("ScalingConfig: resources_per_worker['memory'] is a number of "
+                         f"bytes, or a size such as '4G', not {text!r}")
     scale = 1 << 10 * " KMGTPE".index((found[2] or " ").upper())
     return int(found[1]) * scale if found[1].isdigit() else int(float(found[1]) * scale)
 
@@ -159,9 +162,10 @@ class ScalingConfig(_Config):
         if num_workers is None:
             num_workers = 1
         for name, value in (resources_per_worker or {}).items():
-            if str(name).lower() == "cpu" and isinstance(value, float) and value % 1 > 0:
-                _warn(f"ScalingConfig: resources_per_worker[{name!r}] is {value}: workers "
-                      f"have whole cores, {math.ceil(value)}", 3)
+            if (str(name).lower() == "cpu" and isinstance(value, float)
+                    and value % 1 > 0):
+                _warn(f"ScalingConfig: resources_per_worker[{name!r}] is {value}: "
+                      f"workers have whole cores, {math.ceil(value)}", 3)
         self._set(locals())
         self._resources()  # what cannot be is an error here
 
@@ -174,8 +178,8 @@ class ScalingConfig(_Config):
             if not key:
                 raise ValueError(
                     f"ScalingConfig: resources_per_worker has {name!r}; raytrain knows "
-                    "CPU, GPU and memory. For other resources of Slurm, ask for them in "
-                    "the job, or pass RunConfig(options=['--srun-args=...'])")
+                    "CPU, GPU and memory. For other resources of Slurm, ask for them "
+                    "in the job, or pass RunConfig(options=['--srun-args=...'])")
             if key == "memory" and isinstance(value, str):
                 found[key] = value
             else:
@@ -183,8 +187,9 @@ class ScalingConfig(_Config):
                 found[key] = _gpus(what, value) if key == "gpu" else \
                     _cpus(what, value) if key == "cpu" else _integer(what, value, 1)
         if found.get("gpu") and not self.use_gpu:
-            raise ValueError("ScalingConfig: use_gpu is False, and resources_per_worker has "
-                             "GPU: set use_gpu=True, or leave GPU out")
+            raise ValueError("ScalingConfig: use_gpu is False, and "
+                             "resources_per_worker has GPU: set use_gpu=True, or leave "
+                             "GPU out")
         return found
 
     @property
@@ -197,12 +202,14 @@ class ScalingConfig(_Config):
         resources = self._resources()
 
         if self._is_local:
-            raise ValueError("ScalingConfig: num_workers=0 is the local mode of a trainer with "
-                             "a training function; here num_workers is at least 1")
+            raise ValueError("ScalingConfig: num_workers=0 is the local mode of a "
+                             "trainer with a training function; here num_workers is at "
+                             "least 1")
 
         if isinstance(self.num_workers, (tuple, list)):
             if len(self.num_workers) != 2:
-                raise ValueError("ScalingConfig: num_workers is a number, or (MIN, MAX)")
+                raise ValueError("ScalingConfig: num_workers is a number, or (MIN, "
+                                 "MAX)")
             least, most = (_integer("ScalingConfig: num_workers", n, 1)
                            for n in self.num_workers)
             keys["num_workers"] = f"{least}:{most}"
@@ -231,12 +238,13 @@ class ScalingConfig(_Config):
     @property
     def additional_resources_per_worker(self) -> dict[str, Any]:
         """What a worker has beside cores and GPUs."""
-        return {name: n for name, n in self._each().items() if name not in ("CPU", "GPU")}
+        return {name: n for name, n in self._each().items()
+                if name not in ("CPU", "GPU")}
 
     @property
     def total_resources(self) -> dict[str, Any]:
-        """The resources of all workers, {"CPU": ..., "GPU": ..., "memory": bytes}, as far as
-        they were asked for; of (MIN, MAX) workers, of MAX."""
+        """The resources of all workers, {"CPU": ..., "GPU": ..., "memory": bytes}, as
+        far as they were asked for; of (MIN, MAX) workers, of MAX."""
         return {name: n * self._most_workers for name, n in self._each().items()}
 
     @property
@@ -247,7 +255,8 @@ class ScalingConfig(_Config):
         return workers[1] if isinstance(workers, (tuple, list)) else workers
 
     def _each(self) -> dict[str, Any]:
-        """The resources of a worker, by Ray's names. A core if nothing else was asked for."""
+        """The resources of a worker, by Ray's names. A core if nothing else was asked
+        for."""
         asked = self._resources()
         if self.use_gpu:
             asked.setdefault("gpu", 1)
@@ -309,16 +318,17 @@ class FailureConfig(_Config):
                  relax_collectives_on_preemption: bool = False) -> None:
         if relax_collectives_on_preemption:
             raise ValueError(
-                "FailureConfig: raytrain has no relax_collectives_on_preemption: report() "
-                "and get_preemption_info() wait for all workers, since a checkpoint is one "
-                "file that all of them write. Report checkpoints that fit into the time "
-                "that Slurm grants (GraceTime, KillWait), or keep one in the memory of "
-                "other nodes by CheckpointConfig(replicas=1)")
+                "FailureConfig: raytrain has no relax_collectives_on_preemption: "
+                "report() and get_preemption_info() wait for all workers, since a "
+                "checkpoint is one file that all of them write. Report checkpoints "
+                "that fit into the time that Slurm grants (GraceTime, KillWait), or "
+                "keep one in the memory of other nodes by CheckpointConfig(replicas=1)")
         if max_preemption_failures is not None and max_preemptions is not None \
                 and max_preemption_failures != max_preemptions:
-            raise ValueError("FailureConfig: max_preemption_failures and max_preemptions "
-                             "are the same: give one of them")
-        _integer("FailureConfig: controller_failure_limit", controller_failure_limit, -1)
+            raise ValueError("FailureConfig: max_preemption_failures and "
+                             "max_preemptions are the same: give one of them")
+        _integer("FailureConfig: controller_failure_limit", controller_failure_limit,
+                 -1)
         if controller_failure_limit != -1:
             _ignored("FailureConfig",
                      {"controller_failure_limit": controller_failure_limit},
@@ -402,12 +412,13 @@ class CheckpointConfig(_Config):
         if checkpoint_score_order is None:
             checkpoint_score_order = "max"
             if _says_low_is_good(checkpoint_score_attribute):
-                _warn("CheckpointConfig: without checkpoint_score_order the checkpoints with "
-                      f"the highest {checkpoint_score_attribute} are kept; if low is good, "
-                      "add checkpoint_score_order='min', else 'max'", 3)
+                _warn("CheckpointConfig: without checkpoint_score_order the "
+                      f"checkpoints with the highest {checkpoint_score_attribute} are "
+                      "kept; if low is good, add checkpoint_score_order='min', else "
+                      "'max'", 3)
         if checkpoint_score_order not in ("max", "min"):
-            raise ValueError("CheckpointConfig: checkpoint_score_order is 'max' or 'min', "
-                             f"not {checkpoint_score_order!r}")
+            raise ValueError("CheckpointConfig: checkpoint_score_order is 'max' or "
+                             f"'min', not {checkpoint_score_order!r}")
         self._set(locals())
 
 
@@ -428,7 +439,8 @@ class SyncConfig(_Config):
     def __init__(self, staging_path: Path | None = None, sync_period: int | None = None,
                  sync_timeout: int | None = None, sync_artifacts: bool | None = None,
                  sync_artifacts_on_checkpoint: bool | None = None) -> None:
-        _ignored("SyncConfig", {"sync_period": sync_period, "sync_timeout": sync_timeout,
+        _ignored("SyncConfig", {"sync_period": sync_period,
+                                "sync_timeout": sync_timeout,
                                 "sync_artifacts": sync_artifacts,
                                 "sync_artifacts_on_checkpoint":
                                     sync_artifacts_on_checkpoint},
@@ -442,8 +454,8 @@ class DataConfig(_Config):
     configure() of its own, which fit() then calls.
 
     Args:
-        datasets_to_split: "all", or the names of the datasets that are divided among the
-            workers; of the others each worker reads all rows.
+        datasets_to_split: "all", or the names of the datasets that are divided among
+            the workers; of the others each worker reads all rows.
         execution_options: Without effect, with a warning if they are not those of
             default_ingest_options().
         enable_shard_locality: Without effect.
@@ -464,8 +476,8 @@ class DataConfig(_Config):
         if datasets_to_split != "all" and not (
                 isinstance(datasets_to_split, (list, tuple)) and
                 all(isinstance(name, str) for name in datasets_to_split)):
-            raise WrongType("DataConfig: datasets_to_split is 'all' or a list of names, not "
-                            f"{datasets_to_split!r}")
+            raise WrongType("DataConfig: datasets_to_split is 'all' or a list of "
+                            f"names, not {datasets_to_split!r}")
         self._set(locals())
 
     @property
@@ -477,8 +489,8 @@ class DataConfig(_Config):
                   worker_handles: list[Any] | None = None,
                   worker_node_ids: list[str] | None = None, **kwargs: Any
                   ) -> list[dict[str, DataIterator]]:
-        """Which rows each worker reads. fit() calls the method of a subclass, in its own
-        process and before the workers start, whose number may change later: what is
+        """Which rows each worker reads. fit() calls the method of a subclass, in its
+        own process and before the workers start, whose number may change later: what is
         returned is taken as a rule for any number.
 
         Args:
@@ -489,9 +501,9 @@ class DataConfig(_Config):
             kwargs: Nothing, now.
 
         Returns:
-            For each worker {name: iterator}. Under one name worker i has the i-th iterator
-            of one streaming_split(world_size), or each worker that has the name has an
-            iterator() of the same Dataset.
+            For each worker {name: iterator}. Under one name worker i has the i-th
+            iterator of one streaming_split(world_size), or each worker that has the
+            name has an iterator() of the same Dataset.
         """
         split = datasets if self.datasets_to_split == "all" else self.datasets_to_split
         made: list[dict[str, DataIterator]] = [{} for _ in range(world_size)]
@@ -548,8 +560,8 @@ def _ranks(show: object) -> str | None:
         return ",".join(str(rank) for rank in show) or "none"
     if isinstance(show, str) and show.replace(",", "").replace("-", "").isdigit():
         return show
-    raise ValueError("RunConfig: show is 'none', 'rank0', 'all' or a list of ranks, not "
-                     f"{show!r}")
+    raise ValueError("RunConfig: show is 'none', 'rank0', 'all' or a list of ranks, "
+                     f"not {show!r}")
 
 
 def _stop_keys(stop: object) -> object:
@@ -557,8 +569,9 @@ def _stop_keys(stop: object) -> object:
     if stop is None:
         return None
     if not isinstance(stop, dict):
-        raise ValueError("RunConfig: stop is a dict of metrics and numbers in raytrain; "
-                         "for another condition, return from the training function")
+        raise ValueError("RunConfig: stop is a dict of metrics and numbers in "
+                         "raytrain; for another condition, return from the training "
+                         "function")
     numbers = {str(name): float(value) for name, value in stop.items()}
     if all(_is_name(name) for name in numbers):
         return numbers
@@ -607,8 +620,8 @@ class RunConfig(_Config):
 
     _settings = ("name", "storage_path", "failure_config", "checkpoint_config",
                  "sync_config", "stop", "callbacks", "stop_before_end_s", "grace_s",
-                 "exit_grace_s", "requeue_on_stop", "allow_code", "show", "verbose", "on_existing",
-                 "launcher", "options")
+                 "exit_grace_s", "requeue_on_stop", "allow_code", "show", "verbose",
+                 "on_existing", "launcher", "options")
     name: str | None
     storage_path: str | None
     failure_config: FailureConfig | None
@@ -649,23 +662,23 @@ class RunConfig(_Config):
             raise ValueError("RunConfig: raytrain has no storage_filesystem; mount the "
                              "storage on all nodes, and give storage_path")
         if on_existing not in (None, "fresh", "resume", "error"):
-            raise ValueError("RunConfig: on_existing is 'fresh', 'resume' or 'error', not "
-                             f"{on_existing!r}")
+            raise ValueError("RunConfig: on_existing is 'fresh', 'resume' or 'error', "
+                             f"not {on_existing!r}")
         callbacks = None if callbacks is None else list(callbacks)
         for callback in callbacks or ():
             if not isinstance(callback, str) and not is_callback(callback) and not (
                     isinstance(callback, dict) and "type" in callback):
                 raise ValueError(
-                    f"RunConfig: {callback!r} is no callback of raytrain: callbacks are "
-                    "objects of a subclass of raytrain.UserCallback, names, such as "
-                    "'csv', or dicts with a 'type'")
+                    f"RunConfig: {callback!r} is no callback of raytrain: callbacks "
+                    "are objects of a subclass of raytrain.UserCallback, names, such "
+                    "as 'csv', or dicts with a 'type'")
         _ignored("RunConfig", {"progress_reporter": progress_reporter},
                  "raytrain-run shows the progress; verbose=0 turns it off")
         _ignored("RunConfig", {"log_to_file": log_to_file or None},
                  "what workers print is always in logs/ of the run directory")
         _ignored("RunConfig", {"logging_config": logging_config},
-                 "what workers print is in logs/ of the run directory, and show= says whose "
-                 "output is printed")
+                 "what workers print is in logs/ of the run directory, and show= says "
+                 "whose output is printed")
         _ignored("RunConfig", {"worker_runtime_env": worker_runtime_env},
                  "workers inherit the environment, interpreter, path and directory of "
                  "the process that calls fit()")
@@ -694,7 +707,8 @@ class RunConfig(_Config):
     def _takes_allocation(self) -> bool:
         """Was it said that the workers run under Slurm?"""
         return self.launcher == "slurm" or "--launcher=slurm" in self.options or any(
-            pair == ("--launcher", "slurm") for pair in zip(self.options, self.options[1:]))
+            pair == ("--launcher", "slurm")
+            for pair in zip(self.options, self.options[1:]))
 
     def _user_callbacks(self) -> list[UserCallback]:
         """Those that are objects of this process."""
@@ -772,7 +786,8 @@ def render(value: object, depth: int = 0) -> str:
     """The text of a value. Dicts are groups, lists and tuples are lists."""
     if isinstance(value, dict):
         pad = "    " * depth
-        lines = [f"{pad}{name} = {_value(item, depth)};\n" for name, item in value.items()]
+        lines = [f"{pad}{name} = {_value(item, depth)};\n"
+                 for name, item in value.items()]
         return "".join(lines)
     return _value(value, depth)
 

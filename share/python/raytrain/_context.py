@@ -1,5 +1,5 @@
-"""The calls of a training function: report() and the others, and the place of this worker
-in the run."""
+"""The calls of a training function: report() and the others, and the place of this
+worker in the run."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None,
 
 
 def should_stop() -> bool:
-    """Was a stop requested, or has the run reached what it was to reach? The same on every
-    worker; changes only inside report(). A script that calls this ends by itself."""
+    """Was a stop requested, or has the run reached what it was to reach? The same on
+    every worker; changes only inside report(). A script that calls this ends by
+    itself."""
     s = session()
     s.asked_stop = True
     return s.should_stop

@@ -1,6 +1,6 @@
-"""Calls the UserCallbacks of a fit(). raytrain-run writes a line of JSON for each event into a
-FIFO; a thread reads them at once, so that raytrain-run never waits, and another one makes
-the calls."""
+"""Calls the UserCallbacks of a fit(). raytrain-run writes a line of JSON for each event
+into a FIFO; a thread reads them at once, so that raytrain-run never waits, and another
+one makes the calls."""
 from __future__ import annotations
 
 import collections
@@ -28,8 +28,9 @@ from .result import Result
 VARIABLE = "RAYTRAIN_FIT_EVENTS"  # for raytrain-run: the path of the FIFO
 FAILURE = "RAYTRAIN_FIT_FAILURE"  # of a file that says how a method has failed
 WAITING_BYTES = 64 << 20  # of events for slow callbacks; further ones are lost
-# Between requests to stop: the first one asks the workers, the second one kills them. Two at
-# the same time would be one, and a third one interrupts the writing of the result.
+# Between requests to stop: the first one asks the workers, the second one kills them.
+# Two at the same time would be one, and a third one interrupts the writing of the
+# result.
 STOP_AFTER_S = (1.0, 60.0)
 LATE_S = 2.0  # for the end of the FIFO after raytrain-run has ended
 
@@ -57,8 +58,8 @@ class _Fifo:
             raise
 
     def keep_failure(self, text: str) -> None:
-        """For raytrain-run, which records it as the end of the run. Without room for it,
-        that is a stop."""
+        """For raytrain-run, which records it as the end of the run. Without room for
+        it, that is a stop."""
         try:
             with open(self.failure + ".new", "w", encoding="utf-8",
                       errors="replace") as file:
@@ -163,8 +164,8 @@ class Listener:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """raytrain-run has ended. Wait for the calls, unless there is an exception; another
-        one, such as KeyboardInterrupt, ends the wait."""
+        """raytrain-run has ended. Wait for the calls, unless there is an exception;
+        another one, such as KeyboardInterrupt, ends the wait."""
         try:
             self._over.set()
             os.write(self._end, b"\n")
@@ -245,8 +246,8 @@ class Listener:
                 self._stop()
 
     def _stop(self) -> None:
-        """End raytrain-run, by SIGINT as from a terminal: of several SIGTERMs it takes those
-        of the first seconds, and in a job of Slurm all, for one request."""
+        """End raytrain-run, by SIGINT as from a terminal: of several SIGTERMs it takes
+        those of the first seconds, and in a job of Slurm all, for one request."""
         for delay in itertools.chain(STOP_AFTER_S, itertools.repeat(STOP_AFTER_S[-1])):
             if self._child is not None:
                 self._child.send_signal(signal.SIGINT)
@@ -309,7 +310,8 @@ class _Calls:
     def _group(self, attempt: dict[str, Any]) -> object:
         scaling = self._context.scaling_config
         return WorkerGroupContext(
-            run_attempt_id=attempt.get("attempt", 0), num_workers=attempt.get("workers", 0),
+            run_attempt_id=attempt.get("attempt", 0),
+            num_workers=attempt.get("workers", 0),
             nodes=list(attempt.get("nodes") or ()),
             resources_per_worker=scaling.resources_per_worker,
             placement_strategy=scaling.placement_strategy)

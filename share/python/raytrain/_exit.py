@@ -1,8 +1,8 @@
 """The end of the interpreter waits for threads of torch.
 
-A thread of Gloo that lets go of a tensor while the interpreter is being finalized takes the
-GIL, is ended by Python before 3.14, and takes the process with it: "terminate called without
-an active exception", signal 6, after a training that went well
+A thread of Gloo that lets go of a tensor while the interpreter is being finalized takes
+the GIL, is ended by Python before 3.14, and takes the process with it: "terminate
+called without an active exception", signal 6, after a training that went well
 (https://github.com/pytorch/pytorch/issues/190489). So the other threads get the time to
 finish what they are at."""
 
@@ -40,7 +40,8 @@ def _sleeping(threads: dict[str, Any]) -> bool:
 
 
 def threads_settle() -> None:
-    """Wait until all other threads sleep and go on sleeping, but not longer than LIMIT_S."""
+    """Wait until all other threads sleep and go on sleeping, but not longer than
+    LIMIT_S."""
     if "torch.distributed" not in sys.modules or sys.version_info >= (3, 14):
         return
     end = time.monotonic() + LIMIT_S

@@ -10,8 +10,8 @@ import operator
 from typing import Any, Callable
 
 _COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -43,16 +43,16 @@ def _check(node: ast.AST, text: str) -> None:
              ast.expr_context)
     if not isinstance(node, known):
         raise ValueError(
-            f"expr={text!r}: {type(node).__name__} is not possible. An expression has names "
-            "of columns, numbers, texts, lists, + - * / // %, < <= == != > >=, in, and, or, "
-            "not; a function does more: filter(lambda row: ...)")
+            f"expr={text!r}: {type(node).__name__} is not possible. An expression has "
+            "names of columns, numbers, texts, lists, + - * / // %, < <= == != > >=, "
+            "in, and, or, not; a function does more: filter(lambda row: ...)")
     for child in ast.iter_child_nodes(node):
         _check(child, text)
 
 
 def bound(node: ast.expr) -> dict[str, Any] | None:
-    """{"column", "min" or "max"} of an expression that is such a bound, which the reader of
-    files applies by itself."""
+    """{"column", "min" or "max"} of an expression that is such a bound, which the
+    reader of files applies by itself."""
     if not (isinstance(node, ast.Compare) and len(node.ops) == 1
             and isinstance(node.left, ast.Name)
             and isinstance(node.ops[0], (ast.GtE, ast.LtE))):
@@ -88,7 +88,8 @@ def _value(node: Any, batch: dict[str, Any]) -> Any:
     if isinstance(node, (ast.List, ast.Tuple)):
         return [_value(item, batch) for item in node.elts]
     if isinstance(node, ast.BoolOp):
-        join: Any = numpy.logical_and if isinstance(node.op, ast.And) else numpy.logical_or
+        is_and = isinstance(node.op, ast.And)
+        join: Any = numpy.logical_and if is_and else numpy.logical_or
         return functools.reduce(join, [_value(v, batch) for v in node.values])
     if isinstance(node, ast.UnaryOp):
         operand = _value(node.operand, batch)
@@ -114,7 +115,8 @@ def _comparison(node: ast.Compare, batch: dict[str, Any]) -> Any:
     for kind, item in zip(node.ops, node.comparators):
         right = _value(item, batch)
         if isinstance(kind, (ast.In, ast.NotIn)):
-            found = functools.reduce(numpy.logical_or, [left == v for v in right], False)
+            found = functools.reduce(numpy.logical_or, [left == v for v in right],
+                                     False)
             one = numpy.logical_not(found) if isinstance(kind, ast.NotIn) else found
         elif type(kind) in _COMPARISONS:
             one = _compared(_COMPARISONS[type(kind)], left, right)

@@ -1,10 +1,10 @@
 """Directories with the files of checkpoints that were saved.
 
 In a process that is no worker, such a directory is in the run, beside the checkpoint
-(checkpoint_000012/ of checkpoint_000012.h5, or of the name that was reported with it), and
-goes with it. Workers, and processes that
-cannot write there, share one for each node, in TMPDIR, which is removed when the last of them
-does not need it any more. Nothing is ever restored from either.
+(checkpoint_000012/ of checkpoint_000012.h5, or of the name that was reported with it),
+and goes with it. Workers, and processes that cannot write there, share one for each
+node, in TMPDIR, which is removed when the last of them does not need it any more.
+Nothing is ever restored from either.
 """
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def _set_rights(directory: str, mode: int, durable: bool) -> None:
 
 _STAMP = re.compile(r"\.(checkpoint_\d{6,})\.extracted")
 # What else is in the directory of a run, by other programs and callbacks as well.
-_OF_RUN = re.compile(r"\..*|run\.cfg|result\..*|progress\.csv|events\..*|.*\.h5.*|trainer\.pkl|"
+_OF_RUN = re.compile(r"\..*|run\.cfg|result\..*|progress\.csv|events\..*|.*\.h5.*|"
+                     r"trainer\.pkl|"
                      r"data|artifacts|logs|serve|checkpoint_\d{6,}", re.DOTALL)
 
 
@@ -114,7 +115,8 @@ def _target(file: str, stamp: object) -> str:
 
 
 def _wanted(source: Source, file: str) -> str:
-    """The directory to make: that of the name that was reported, if nothing else has it."""
+    """The directory to make: that of the name that was reported, if nothing else has
+    it."""
     name = source.dir_name()
     if name is None or _OF_RUN.fullmatch(name):
         return file[:-3]
@@ -168,7 +170,8 @@ def _sweep_unfinished(base: str) -> None:
         if not name.startswith(_OURS):
             continue
         try:
-            fd = os.open(os.path.join(base, name), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            fd = os.open(os.path.join(base, name),
+                         os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:
             continue
         try:
@@ -253,7 +256,8 @@ def _beside(source: Source) -> str | None:
     try:
         return _extract_beside(source, target, identity)
     except OSError as e:
-        if e.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT):
+        if e.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC,
+                       errno.EDQUOT):
             return None
         raise
 
@@ -303,7 +307,8 @@ class _Held:
 
     def __init__(self, source: Source) -> None:
         file = os.path.realpath(source.file())
-        key = hashlib.sha256(json.dumps([file, _identity(file)]).encode()).hexdigest()[:24]
+        what = json.dumps([file, _identity(file)]).encode()
+        key = hashlib.sha256(what).hexdigest()[:24]
         self.process = os.getpid()
         self.name = source.dir_name() or ""
         while True:
@@ -318,8 +323,9 @@ class _Held:
         _sweep_node(base, key)
 
     def _take(self, source: Source, lock: str) -> bool:
-        """False: to be tried again. Those who use the directory have a shared lock, for as
-        long as they like: the other kind is asked for only while there is no directory."""
+        """False: to be tried again. Those who use the directory have a shared lock, for
+        as long as they like: the other kind is asked for only while there is no
+        directory."""
         fd = _open_locked(lock, fcntl.LOCK_SH)
         if fd is None:
             return False
@@ -404,8 +410,8 @@ def _release_all() -> None:
 
 
 def directory(source: Source, in_worker: bool) -> str:
-    """A directory with the files, or with the checkpoint file if none were reported, that
-    stays until this process ends, or until the run has deleted the checkpoint."""
+    """A directory with the files, or with the checkpoint file if none were reported,
+    that stays until this process ends, or until the run has deleted the checkpoint."""
     path = None if in_worker else _beside(source)
     if path is not None:
         return path

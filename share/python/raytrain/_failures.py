@@ -1,5 +1,5 @@
-"""The exceptions of workers, as objects: a worker leaves the one that has ended its function in
-the directory of its attempt, and the caller of fit() gets it back."""
+"""The exceptions of workers, as objects: a worker leaves the one that has ended its
+function in the directory of its attempt, and the caller of fit() gets it back."""
 from __future__ import annotations
 
 import os
@@ -24,16 +24,17 @@ def _place(run_dir: str, attempt: int) -> str:
 
 
 def _dump(error: object) -> bytes:
-    """A class of a notebook or of the script is the same one in the process it came from,
-    if cloudpickle has brought it here."""
+    """A class of a notebook or of the script is the same one in the process it came
+    from, if cloudpickle has brought it here."""
     pickler: Any = sys.modules.get("cloudpickle") or pickle
     data: bytes = pickler.dumps(error)
     return data
 
 
 def keep(error: BaseException, run_dir: str, attempt: int, rank: int) -> None:
-    """Leave it for load(), if it can be pickled. The file is written at once: a worker may
-    be killed meanwhile, since another one has failed, and leaves no temporary file."""
+    """Leave it for load(), if it can be pickled. The file is written at once: a worker
+    may be killed meanwhile, since another one has failed, and leaves no temporary
+    file."""
     path = os.path.join(_place(run_dir, attempt), f"rank-{rank:05d}.exception")
     try:
         data = MAGIC + _dump(error)
@@ -50,8 +51,9 @@ class _Unpickler(pickle.Unpickler):
     """What a worker has imported as a module in place of the script is the script's."""
 
     def find_class(self, module: str, name: str) -> object:
-        return super().find_class("__main__" if module == "__raytrain_main__" else module,
-                                  name)
+        if module == "__raytrain_main__":
+            module = "__main__"
+        return super().find_class(module, name)
 
 
 def _read(path: str) -> BaseException | None:
@@ -62,7 +64,7 @@ def _read(path: str) -> BaseException | None:
                     or file.read(len(MAGIC)) != MAGIC):
                 return None
             error = _Unpickler(file).load()
-    except Exception:  # a module that is not here, or a class that needs other arguments
+    except Exception:  # a module that is not here, a class that needs other arguments
         return None
     return error if isinstance(error, BaseException) else None
 
@@ -85,8 +87,9 @@ def load(run_dir: str, attempt: int) -> dict[int, BaseException]:
 
 def of_attempt(first: WorkerError, run_dir: str,
                attempt: int | None) -> dict[int, BaseException]:
-    """{rank: exception} of an attempt that has failed. first: the WorkerError of the worker
-    that failed first, which stands for an exception that could not be pickled."""
+    """{rank: exception} of an attempt that has failed. first: the WorkerError of the
+    worker that failed first, which stands for an exception that could not be
+    pickled."""
     found = load(run_dir, attempt) if attempt is not None else {}
     found.setdefault(first.rank, first)
     return {first.rank: found.pop(first.rank), **found}
@@ -95,12 +98,14 @@ def of_attempt(first: WorkerError, run_dir: str,
 # ---- Preemption ----
 
 def _notice_of(run_dir: str, attempt: dict[str, Any]) -> dict[str, Any] | None:
-    """What raytrain-run has written before it asked the workers to stop, with the deadline
-    that Slurm has named later; or all ranks of a node whose workers received SIGTERM."""
+    """What raytrain-run has written before it asked the workers to stop, with the
+    deadline that Slurm has named later; or all ranks of a node whose workers received
+    SIGTERM."""
     notice, end = (_records.of_attempt(run_dir, attempt["attempt"], name)
                    for name in ("preemption", "preemption.end"))
     if notice:
-        deadlines = [d for d in (notice.get("deadline_ms"), end.get("deadline_ms")) if d]
+        both = (notice.get("deadline_ms"), end.get("deadline_ms"))
+        deadlines = [deadline for deadline in both if deadline]
         return {**notice, "deadline_ms": min(deadlines) if deadlines else None}
     if attempt.get("cause") != "preempted":
         return None
@@ -113,7 +118,8 @@ def _notice_of(run_dir: str, attempt: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def preemption(result: Result | None) -> errors.PreemptionError | None:
-    """Why a run has stopped, if it was preempted; for a stop that a user asked for: None."""
+    """Why a run has stopped, if it was preempted; for a stop that a user asked for:
+    None."""
     if result is None or result.path is None:
         return None
     attempt = _records.last_attempt(result.path)
@@ -121,5 +127,6 @@ def preemption(result: Result | None) -> errors.PreemptionError | None:
     if notice is None:
         return None
     info = _preemption.info_of(notice)
-    late = info.deadline_ms is not None and attempt.get("end", 0) * 1000 >= info.deadline_ms
+    late = (info.deadline_ms is not None
+            and attempt.get("end", 0) * 1000 >= info.deadline_ms)
     return errors.PreemptionError(info, deadline_exceeded=late, result=result)

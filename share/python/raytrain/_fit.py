@@ -1,5 +1,5 @@
-"""One fit(): from a trainer to the files and the command line of raytrain-run, and back to a
-Result."""
+"""One fit(): from a trainer to the files and the command line of raytrain-run, and back
+to a Result."""
 from __future__ import annotations
 
 import glob
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 STORAGE = "raytrain_results"
 START = ".start.h5"  # beside the run directory: a checkpoint that no run has saved
 
-# The runs of fit() in this process, in their order: a script without a guard is imported
-# by the workers, and comes by the earlier ones again.
+# The runs of fit() in this process, in their order: a script without a guard is
+# imported by the workers, and comes by the earlier ones again.
 finished: list[str] = []
 
 
@@ -75,18 +75,18 @@ class Fit:
         if not isinstance(path, (str, os.PathLike)) or not (
                 os.path.isfile(path) or self._continues()):
             raise ValueError(
-                "resume_from_checkpoint is a Checkpoint, such as result.checkpoint, or the "
-                f"path of a checkpoint file, not {start!r}")
+                "resume_from_checkpoint is a Checkpoint, such as result.checkpoint, or "
+                f"the path of a checkpoint file, not {start!r}")
         return os.path.abspath(path)
 
     def _continues(self) -> bool:
-        """Is there a run that goes on? It was started from a checkpoint, which may not be
-        needed any more, and is not replaced."""
+        """Is there a run that goes on? It was started from a checkpoint, which may not
+        be needed any more, and is not replaced."""
         return self._mode() == ["--resume"] and os.path.isdir(self.path)
 
     def _saved(self, start: Checkpoint) -> str:
-        """A checkpoint that was made in this process, as a file that stays with the run:
-        until the run has a checkpoint of its own, each attempt starts from it."""
+        """A checkpoint that was made in this process, as a file that stays with the
+        run: until the run has a checkpoint of its own, each attempt starts from it."""
         path = self.path + START
         if self._continues():
             return path
@@ -105,13 +105,14 @@ class Fit:
         if trainer.train_loop_config:
             keys["train_loop_config"] = self._recorded()
         keys.update(self._common_keys())
-        if keys["run_config"].get("checkpoint_config", {}).pop("checkpoint_at_end", None):
+        checkpoints = keys["run_config"].get("checkpoint_config", {})
+        if checkpoints.pop("checkpoint_at_end", None):
             configs._ignored("CheckpointConfig", {"checkpoint_at_end": True},
                              "pass a checkpoint to the last report() of the training "
                              "function", level=6)
         if self.datasets:
-            config = trainer.data_config if self.assigned is None else self.assigned.config
-            keys["data_config"] = _split_keys(config._keys(), keys["datasets"])
+            split = self.assigned.config if self.assigned else trainer.data_config
+            keys["data_config"] = _split_keys(split._keys(), keys["datasets"])
         return keys
 
     def _common_keys(self) -> dict[str, Any]:
@@ -134,8 +135,8 @@ class Fit:
         return keys
 
     def _kept(self) -> dict[str, Any]:
-        """The datasets of the workers. What functions of the script make of rows is made
-        anew by each fit()."""
+        """The datasets of the workers. What functions of the script make of rows is
+        made anew by each fit()."""
         trainer = self.trainer
         kept = {name: self._stays(f"{self.path}.data-{name}", dataset)
                 for name, dataset in trainer.datasets.items()}
@@ -146,7 +147,8 @@ class Fit:
                                              trainer.scaling_config._most_workers)
             kept = {name: self._stays(f"{self.path}.data-{name}.made", dataset)
                     for name, dataset in self.assigned.datasets.items()}
-        return {name: self._with_folder(name, dataset) for name, dataset in kept.items()}
+        return {name: self._with_folder(name, dataset)
+                for name, dataset in kept.items()}
 
     def _stays(self, path: str, dataset: Any) -> Any:
         """A dataset; one of arrays in memory as a file that stays with the run."""
@@ -165,9 +167,10 @@ class Fit:
             return {name: dataset_keys(name, dataset)}
         if getattr(dataset, "_state", None) or self.trainer.preprocessor is not None:
             raise TypeError(
-                f"datasets[{name!r}] has functions of the script, and preprocessors are "
-                "applied before those: do what they do in map_batches(), or give the trainer "
-                "the Dataset as it was read, and a BatchMapper in preprocessor=")
+                f"datasets[{name!r}] has functions of the script, and preprocessors "
+                "are applied before those: do what they do in map_batches(), or give "
+                "the trainer the Dataset as it was read, and a BatchMapper in "
+                "preprocessor=")
         return _made_rows.entries(name, dataset, dataset._folder)
 
     def _remove_rows(self) -> None:
@@ -213,7 +216,8 @@ class Fit:
 
     def _environment(self, payload: dict[str, Any], keys: dict[str, Any],
                      scratch: str) -> dict[str, Any]:
-        """That of raytrain-run and the workers, which find this package by themselves."""
+        """That of raytrain-run and the workers, which find this package by
+        themselves."""
         payload["settings"].update(
             resume_from_checkpoint=keys.get("resume_from_checkpoint"),
             datasets=self.given)
@@ -246,8 +250,8 @@ class Fit:
         if payload is None or not files or self.run_config.on_existing \
                 or self.run_config.verbose == 0 or self.trainer._restored_from:
             return
-        before = "".join(c for c in str(_shipping.outline(self.path).get("name") or "")[:200]
-                         if c.isprintable())
+        said = str(_shipping.outline(self.path).get("name") or "")
+        before = "".join(c for c in said[:200] if c.isprintable())
         now = payload["summary"]["name"]
         other = f", which {before} has written, with {now}" \
             if before and before != now else ""
@@ -349,8 +353,8 @@ def _raise_group_error(result: Result) -> None:
 
 
 def start_of(path: str, settings: dict[str, Any]) -> str | None:
-    """The checkpoint that a run to be restored has started from, if it still exists, also
-    when both have moved."""
+    """The checkpoint that a run to be restored has started from, if it still exists,
+    also when both have moved."""
     start: str | None = settings.get("resume_from_checkpoint")
 
     for file in (path + START, start) if start and start.endswith(START) else (start,):
@@ -365,7 +369,8 @@ def _split_keys(keys: dict[str, Any], datasets: dict[str, Any]) -> dict[str, Any
     split = keys.get("datasets_to_split", "all")
     if split == "all":
         return keys
-    made = [name + _made_rows.MADE for name in split if name + _made_rows.MADE in datasets]
+    made = [name + _made_rows.MADE for name in split
+            if name + _made_rows.MADE in datasets]
     hidden = set(datasets) - set(_made_rows.public_names(list(datasets)))
     return {**keys, "datasets_to_split": [
         *split, *made, *sorted(n for n in hidden if n.endswith(_made_rows.SOURCE))]}
@@ -375,8 +380,8 @@ def dataset_keys(name: str, dataset: object) -> dict[str, Any]:
     if isinstance(dataset, (str, os.PathLike)):
         return {"path": configs._path(dataset)}
     if getattr(dataset, "_state", None) or not _made_rows.is_plain(dataset):
-        raise TypeError(f"datasets[{name!r}] was transformed: give the Dataset as it was "
-                        "read, and preprocessor=")
+        raise TypeError(f"datasets[{name!r}] was transformed: give the Dataset as it "
+                        "was read, and preprocessor=")
     if hasattr(dataset, "_keys"):
         keys: dict[str, Any] = dataset._keys()
         return keys

@@ -139,7 +139,8 @@ def _torch_copier(torch: Any, tensor: Any, wire: str) -> Any:
         )
         flat.view(tensor.shape).copy_(tensor.detach())
 
-    def copy_bytes(buffer: Any, offset: Any) -> None:  # of a type that frombuffer() does not know
+    # Of a type that frombuffer() does not know.
+    def copy_bytes(buffer: Any, offset: Any) -> None:
         raw = tensor.detach().contiguous().view(torch.uint8).reshape(-1)
         torch.frombuffer(
             buffer, dtype=torch.uint8, count=raw.numel(), offset=offset

@@ -1,11 +1,13 @@
-"""Rows of columns as raytrain-worker lays them out (frame_wire.h), as arrays of NumPy, and
-back: numbers, words and texts as arrays of str, sparse vectors as a SciPy matrix."""
+"""Rows of columns as raytrain-worker lays them out (frame_wire.h), as arrays of NumPy,
+and back: numbers, words and texts as arrays of str, sparse vectors as a SciPy
+matrix."""
 from __future__ import annotations
 
 import struct
 from typing import Any, Iterator, Mapping
 
-# raytrain_dtype in C, as NumPy and the struct module call them. A bfloat16 is two bytes.
+# raytrain_dtype in C, as NumPy and the struct module call them. A bfloat16 is two
+# bytes.
 NUMPY = {"float32": "f4", "float64": "f8", "float16": "f2", "int8": "i1", "int16": "i2",
          "int32": "i4", "int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4",
          "uint64": "u8", "bytes": "u1", "bfloat16": "u2"}
@@ -25,8 +27,8 @@ def numpy_or_none() -> Any:
 
 
 class SparseRows:
-    """Sparse vectors of equal length, a row each, as scipy.sparse.csr_matrix has them; in
-    its place if SciPy is not installed."""
+    """Sparse vectors of equal length, a row each, as scipy.sparse.csr_matrix has them;
+    in its place if SciPy is not installed."""
 
     def __init__(self, data: Any, indices: Any, indptr: Any,
                  shape: tuple[Any, ...]) -> None:
@@ -60,7 +62,8 @@ class SparseRows:
                           ends.astype("u8"), (len(rows), self.shape[1]))
 
     def __repr__(self) -> str:
-        return f"<SparseRows {self.shape[0]} x {self.shape[1]}, {len(self.data)} elements>"
+        return (f"<SparseRows {self.shape[0]} x {self.shape[1]}, "
+                f"{len(self.data)} elements>")
 
 
 def sparse(data: Any, indices: Any, indptr: Any, shape: tuple[Any, ...]) -> Any:
@@ -92,7 +95,8 @@ class Column:
         self._table: Any = None
 
     def table(self, numpy: Any) -> Any:
-        """The words as an array, of which the last one, None, is that of the code -1."""
+        """The words as an array, of which the last one, None, is that of the code
+        -1."""
         if self._table is None:
             self._table = numpy.empty(len(self.words) + 1, dtype=object)
             self._table[:-1] = self.words
@@ -167,13 +171,14 @@ def _ragged(column: Column, block: Any, rows: int, place: list[Any], numpy: Any)
 
 def decode(columns: dict[str, Any], block: Any, rows: int, places: list[Any],
            codes: bool = False) -> dict[str, Any]:
-    """{name: array} of a block, views of it where that can be. codes: words as the int32
-    codes that they are stored as."""
+    """{name: array} of a block, views of it where that can be. codes: words as the
+    int32 codes that they are stored as."""
     numpy = numpy_or_none()
     batch = {}
     for column, place in zip(columns.values(), places):
         if column.kind == "numbers":
-            batch[column.name] = _array(block, column.dtype, [rows, *column.shape], place[0])
+            batch[column.name] = _array(block, column.dtype, [rows, *column.shape],
+                                        place[0])
         elif column.kind == "words":
             array = _array(block, "int32", [rows], place[0])
             batch[column.name] = array if codes else _words(column, array, numpy)
@@ -206,7 +211,8 @@ def concatenate(name: str, parts: list[Any]) -> Any:
             f"column {name!r} is sparse in some batches, and not in others")
     if isinstance(parts[0], SparseRows):
         ends = numpy.cumsum([0] + [len(p.data) for p in parts]).astype("u8")
-        starts = [numpy.asarray(p.indptr[:-1], "u8") + end for p, end in zip(parts, ends)]
+        starts = [numpy.asarray(p.indptr[:-1], "u8") + end
+                  for p, end in zip(parts, ends)]
         return SparseRows(numpy.concatenate([p.data for p in parts]),
                           numpy.concatenate([p.indices for p in parts]),
                           numpy.concatenate(starts + [ends[-1:]]),
@@ -246,8 +252,9 @@ def _no_numbers(name: str, texts: Any, dtype: Any) -> Any:
 
 # ---- The other way: rows for raytrain-worker (frame_parse.h). Needs NumPy ----
 
-_DTYPES = {"f4": "float32", "f8": "float64", "f2": "float16", "i1": "int8", "i2": "int16",
-           "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16", "u4": "uint32",
+_DTYPES = {"f4": "float32", "f8": "float64", "f2": "float16", "i1": "int8",
+           "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16",
+           "u4": "uint32",
            "u8": "uint64"}
 
 
@@ -257,7 +264,9 @@ class _Made:
     def __init__(self, array: Any) -> None:
         sparse = hasattr(array, "indptr")
         self.kind = "sparse" if sparse else "text" if is_text(array) else "numbers"
-        self.dtype = _DTYPES.get(array.dtype.str[1:]) if self.kind == "numbers" else "str"
+        self.dtype: str | None = "str"
+        if self.kind == "numbers":
+            self.dtype = _DTYPES.get(array.dtype.str[1:])
 
 
 def described(batch: dict[str, Any]) -> dict[str, Any]:
@@ -276,25 +285,29 @@ def plain_dict(data: Any) -> Any:
 
 
 def array_of(name: str, values: Any) -> Any:
-    """A column as an array of numbers, of bool, or of str and None. Arrays of objects, and
-    columns of pandas, become one of these."""
+    """A column as an array of numbers, of bool, or of str and None. Arrays of objects,
+    and columns of pandas, become one of these."""
     import numpy
 
     try:
         array = _from_pandas(values) if _is_of_pandas(values) else numpy.asarray(values)
     except ValueError:  # as NumPy says it, no name is in it
-        raise ValueError(f"column {name!r}: rows differ in length; lists of words can be a "
-                         "text, for preprocessors.Tokenizer") from None
+        raise ValueError(f"column {name!r}: rows differ in length; lists of words can "
+                         "be a text, for preprocessors.Tokenizer") from None
     if array.ndim == 0:
-        raise ValueError(f"column {name!r} is no array: its first dimension are the rows")
+        raise ValueError(f"column {name!r} is no array: its first dimension are the "
+                         "rows")
     if is_text(array):
         if array.ndim != 1:
             raise ValueError(f"column {name!r}: each row is one str")
         return _of_objects(name, array.tolist(), numpy)
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("="))
     if array.dtype.kind != "b" and array.dtype.str[1:] not in _DTYPES:
-        hint = "; .astype('int64') makes numbers of it" if array.dtype.kind in "mM" else ""
-        raise ValueError(f"column {name!r} is {array.dtype}, which no column can be{hint}")
+        hint = ""
+        if array.dtype.kind in "mM":
+            hint = "; .astype('int64') makes numbers of it"
+        raise ValueError(f"column {name!r} is {array.dtype}, which no column can "
+                         f"be{hint}")
     return array
 
 
@@ -334,7 +347,8 @@ def _of_objects(name: str, values: list[Any], numpy: Any) -> Any:
     there = [v for v in values if not _is_missing(v, numpy)]
     if all(isinstance(v, (str, bytes)) for v in there):
         return _objects([None if _is_missing(v, numpy) else
-                         _text(v) if isinstance(v, bytes) else v for v in values], numpy)
+                         _text(v) if isinstance(v, bytes) else v for v in values],
+                        numpy)
     if all(isinstance(v, (bool, numpy.bool_)) for v in there):
         return numpy.array(*_filled(values, there, "?", numpy))
     if all(isinstance(v, numbers.Integral) for v in there):
@@ -345,11 +359,11 @@ def _of_objects(name: str, values: list[Any], numpy: Any) -> Any:
                                          for v in there):
         if len({numpy.shape(v) for v in there}) == 1:
             return array_of(name, numpy.stack([numpy.asarray(v) for v in there]))
-        raise ValueError(f"column {name!r}: rows differ in length; lists of words can be a "
-                         "text, for preprocessors.Tokenizer")
+        raise ValueError(f"column {name!r}: rows differ in length; lists of words can "
+                         "be a text, for preprocessors.Tokenizer")
     kinds = sorted({type(v).__name__ for v in there})
-    raise ValueError(f"column {name!r} has values of type {', '.join(kinds)}: all must be "
-                     "numbers, or all str")
+    raise ValueError(f"column {name!r} has values of type {', '.join(kinds)}: all must "
+                     "be numbers, or all str")
 
 
 def _filled(values: list[Any], there: list[Any], dtype: str,
@@ -361,8 +375,8 @@ def _filled(values: list[Any], there: list[Any], dtype: str,
 
 
 def words_of(name: str, array: Any) -> tuple[Any, ...]:
-    """The words of an array of str and None as dictionary_pack() makes them, and the int32
-    code of each row, -1 for None."""
+    """The words of an array of str and None as dictionary_pack() makes them, and the
+    int32 code of each row, -1 for None."""
     import numpy
 
     values = array.tolist()

@@ -1,5 +1,5 @@
-"""What raytrain.lightning, raytrain.huggingface and raytrain.tensorflow have in common: names
-that need another library, and a directory for what it saves."""
+"""What raytrain.lightning, raytrain.huggingface and raytrain.tensorflow have in common:
+names that need another library, and a directory for what it saves."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def needed(library: str, names: tuple[str, ...], install: str,
 
     Args:
         library: What the library is called.
-        names: Modules that have the same content; one that the script has imported comes
-            before the others.
+        names: Modules that have the same content; one that the script has imported
+            comes before the others.
         install: How it is installed, for the message.
         parts: Modules below it, which need not come with it.
 
@@ -44,8 +44,8 @@ def needed(library: str, names: tuple[str, ...], install: str,
             return module
         except ImportError as error:
             first = first or error
-    raise ImportError(f"{library} is needed for this, and cannot be imported ({first}): "
-                      f"{install}", name=tops[names[0]]) from first
+    raise ImportError(f"{library} is needed for this, and cannot be imported "
+                      f"({first}): {install}", name=tops[names[0]]) from first
 
 
 class SavedHere:
@@ -62,8 +62,8 @@ class SavedHere:
         self.mine = mine
 
     def checkpoint(self) -> Any:
-        """A Checkpoint of the files, or None if another worker reports them or there are
-        none."""
+        """A Checkpoint of the files, or None if another worker reports them or there
+        are none."""
         from .checkpoint import Checkpoint
 
         if not self.mine or not os.listdir(self.path):
@@ -73,8 +73,8 @@ class SavedHere:
 
 @contextmanager
 def common_directory(parent: str | None = None) -> Iterator[SavedHere]:
-    """A new temporary directory on each node, under one name. COLLECTIVE: when a worker has
-    it, all have called this.
+    """A new temporary directory on each node, under one name. COLLECTIVE: when a worker
+    has it, all have called this.
 
     Args:
         parent: Where it is made; None: in TMPDIR of rank 0.
@@ -102,7 +102,8 @@ def common_directory(parent: str | None = None) -> Iterator[SavedHere]:
 
 
 def _make(path: str) -> bool:
-    """Create the directory; False: it is the one of rank 0, since the nodes share it."""
+    """Create the directory; False: it is the one of rank 0, since the nodes share
+    it."""
     try:
         os.makedirs(path, 0o700)
         return True

@@ -1,5 +1,5 @@
-"""What raytrain.xgboost and raytrain.lightgbm have in common: a trainer whose workers are
-raytrain's own processes, so that it has parameters in place of a function."""
+"""What raytrain.xgboost and raytrain.lightgbm have in common: a trainer whose workers
+are raytrain's own processes, so that it has parameters in place of a function."""
 from __future__ import annotations
 
 import os
@@ -56,12 +56,12 @@ def _plain(what: str, value: Any) -> Any:
         for name in value:
             if not configs._is_name(name):
                 raise ValueError(f"{what} has the name {name!r}, which no key of "
-                                 "raytrain.cfg can have: give a list, in the order of the "
-                                 "features")
+                                 "raytrain.cfg can have: give a list, in the order of "
+                                 "the features")
         return {name: _plain(f"{what}[{name!r}]", item) for name, item in value.items()}
     if not configs.is_storable(value):
-        raise ValueError(f"{what} is {value!r}: a parameter is a number, a string, True, "
-                         "False, or a list of these")
+        raise ValueError(f"{what} is {value!r}: a parameter is a number, a string, "
+                         "True, False, or a list of these")
     return value
 
 
@@ -86,9 +86,10 @@ def _dataset(name: str, dataset: Any) -> Any:
         return data.from_pandas(dataset)
     if getattr(dataset, "_state", None) or not _made_rows.is_plain(dataset):
         raise TypeError(
-            f"datasets[{name!r}] was transformed: give the trainer the Dataset as it was "
-            "read, and preprocessor=, which is applied to the rows of all datasets. What "
-            "only a function can do is done before: raytrain.data.from_numpy(rows)")
+            f"datasets[{name!r}] was transformed: give the trainer the Dataset as it "
+            "was read, and preprocessor=, which is applied to the rows of all "
+            "datasets. What only a function can do is done before: "
+            "raytrain.data.from_numpy(rows)")
     return dataset
 
 
@@ -97,9 +98,9 @@ def _in_c(preprocessor: Any) -> Any:
     if check_preprocessor(preprocessor) is not None and any(
             "batch_mapper" in item for item in preprocessor._items()):
         raise TypeError(
-            "preprocessor has a BatchMapper, a function in Python, and the workers of this "
-            "trainer run no Python: apply the function first, and give the trainer "
-            "raytrain.data.from_numpy(rows)")
+            "preprocessor has a BatchMapper, a function in Python, and the workers of "
+            "this trainer run no Python: apply the function first, and give the "
+            "trainer raytrain.data.from_numpy(rows)")
     return preprocessor
 
 
@@ -152,15 +153,17 @@ class GBDTTrainer:
     """
 
     _trainer = ""  # the key `trainer` of raytrain.cfg
-    _of_function: type[DataParallelTrainer] = DataParallelTrainer  # made if there is a function
+    # Made if there is a function.
+    _of_function: type[DataParallelTrainer] = DataParallelTrainer
     train_loop_config: dict[str, Any] | None = None
 
     def __new__(cls, train_loop_per_worker: Any = None, **settings: Any) -> Any:
         if train_loop_per_worker is None:
             return super().__new__(cls)
         for name in _OWN & set(settings):
-            raise TypeError(f"{cls.__name__} has a training function, and {name!r} is for a "
-                            "training without one: give it to train() of the library")
+            raise TypeError(f"{cls.__name__} has a training function, and {name!r} is "
+                            "for a training without one: give it to train() of the "
+                            "library")
         return cls._of_function(train_loop_per_worker, **settings)
 
     def __init__(self, *, datasets: Mapping[str, Any], label_column: str | None = None,
@@ -185,7 +188,8 @@ class GBDTTrainer:
                     ("datasets", datasets, dict), ("params", params, dict),
                     ("dmatrix_params", dmatrix_params, dict))
         if qid_column is not None and group_column is not None:
-            raise TypeError("qid_column and group_column are two names for one argument")
+            raise TypeError("qid_column and group_column are two names for one "
+                            "argument")
         self.datasets = {name: _dataset(name, value)
                          for name, value in (datasets or {}).items()}
         if TRAIN not in self.datasets:
@@ -201,7 +205,8 @@ class GBDTTrainer:
         self.weight_column = weight_column
         self.qid_column = qid_column if qid_column is not None else group_column
         self.base_margin_column = base_margin_column
-        self.categorical_features = _columns("categorical_features", categorical_features)
+        self.categorical_features = _columns("categorical_features",
+                                             categorical_features)
         self.scaling_config = scaling_config or configs.ScalingConfig()
         self.run_config = run_config or configs.RunConfig()
         self.preprocessor = _in_c(preprocessor)
@@ -221,10 +226,12 @@ class GBDTTrainer:
             ValueError: Settings that cannot be.
             RuntimeError: This is a worker.
         """
-        if _worker._shipped is not None:  # a script that another trainer's workers import
+        # A script that another trainer's workers import.
+        if _worker._shipped is not None:
             return _worker._come_by()
         if os.environ.get("RAYTRAIN_SESSION"):
-            raise RuntimeError("fit() was called in a worker, which cannot start workers")
+            raise RuntimeError("fit() was called in a worker, which cannot start "
+                               "workers")
         return _GBDTFit(cast("FunctionTrainer", self)).run()
 
     # ---- restore ----
@@ -334,14 +341,16 @@ def _run_cfg(path: Path) -> tuple[Any, ...]:
     """The configuration of a run, and why it is not acted upon, which may be None."""
     file = os.path.join(configs.local_path(path), "run.cfg")
     if not os.path.isfile(file):
-        raise FileNotFoundError(f"{path} is not the directory of a run: there is no run.cfg")
+        raise FileNotFoundError(f"{path} is not the directory of a run: there is no "
+                                "run.cfg")
     text, status = _records.read(file)
     return (_read_config.parse(text.decode("utf-8", "surrogateescape"), file),
             _records.foreign(file, status))
 
 
 class _GBDTFit(Fit):
-    """One fit: as of other trainers, but the workers run the loop of raytrain-worker."""
+    """One fit: as of other trainers, but the workers run the loop of
+    raytrain-worker."""
 
     trainer: GBDTTrainer  # type: ignore[assignment]
 

@@ -52,8 +52,9 @@ def library(name: str, package: str, checkpoint: object | None = None) -> Any:
     except ImportError as error:
         raise ImportError(
             f"the module {name} is needed for this ({package}); without it, "
-            f"raytrain-predict predicts, and raytrain-inspect CHECKPOINT --export FILE "
-            f"gives the model as the library itself loads it: {error}", name=name) from error
+            "raytrain-predict predicts, and raytrain-inspect CHECKPOINT --export FILE "
+            f"gives the model as the library itself loads it: {error}",
+            name=name) from error
 
 
 def feature_names(checkpoint: Any) -> list[Any] | None:
@@ -124,7 +125,8 @@ def _picked_sparse(columns: dict[str, Any], names: list[Any]) -> Any:
     import numpy
     from scipy import sparse
 
-    features = [f for name, array in columns.items() for f in _feature_names(name, array)]
+    features = [f for name, array in columns.items()
+                for f in _feature_names(name, array)]
     parts = [array if hasattr(array, "indptr") else
              sparse.csr_matrix(numpy.asarray(array).reshape(array.shape[0], -1))
              for array in columns.values()]
@@ -136,10 +138,12 @@ def _picked_sparse(columns: dict[str, Any], names: list[Any]) -> Any:
 
 
 def matrix_of(batch: dict[str, Any], names: list[Any] | None, dtype: str) -> Any:
-    """The features of a model in its order, a row each, from {column: array}. names: None if
-    the model does not know them: then they are all columns, or the only one of vectors."""
+    """The features of a model in its order, a row each, from {column: array}. names:
+    None if the model does not know them: then they are all columns, or the only one of
+    vectors."""
     columns = _columns(batch, names)
-    features = [f for name, array in columns.items() for f in _feature_names(name, array)]
+    features = [f for name, array in columns.items()
+                for f in _feature_names(name, array)]
     if names is None:
         names = features
     missing = [name for name in names if name not in set(features)]
@@ -194,7 +198,8 @@ class TreePredictor(Predictor):
 
     @classmethod
     def _asked(cls, outputs: Any, settings: dict[str, Any]) -> list[Any]:
-        """predict.outputs of raytrain.cfg, for arguments of BatchPredictor.predict()."""
+        """predict.outputs of raytrain.cfg, for arguments of
+        BatchPredictor.predict()."""
         made = [outputs] if isinstance(outputs, str) else list(outputs or ())
         for name, value in settings.items():
             if name not in cls._outputs:

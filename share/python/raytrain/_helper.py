@@ -1,6 +1,6 @@
-"""The helper process: outside workers, a program of raytrain's that reads checkpoints and
-datasets for this process. It speaks the protocol of a session, and ends with this process,
-or when it is the last to hold the socket."""
+"""The helper process: outside workers, a program of raytrain's that reads checkpoints
+and datasets for this process. It speaks the protocol of a session, and ends with this
+process, or when it is the last to hold the socket."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ class Helper:
         except _wire.Disconnected:
             self.end()
             raise errors.RaytrainError(
-                f"the helper process, raytrain-worker, has ended with status "
-                f"{self._process.returncode}; the next call starts another one") from None
+                "the helper process, raytrain-worker, has ended with status "
+                f"{self._process.returncode}; the next call starts another "
+                "one") from None
 
     def end(self) -> None:
         """Close the connection: the helper ends by that."""

@@ -1,5 +1,5 @@
-"""Ray's settings of the engine that reads rows there. Here the workers read them, so that
-these settings are kept and have no effect; to set one is a warning."""
+"""Ray's settings of the engine that reads rows there. Here the workers read them, so
+that these settings are kept and have no effect; to set one is a warning."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class ExecutionOptions:
 
 
 class DataContext:
-    """The settings of Ray's engine for a process. An attribute can be set, and is then as
-    it was set; it has no effect, with a warning unless it is the default of
+    """The settings of Ray's engine for a process. An attribute can be set, and is then
+    as it was set; it has no effect, with a warning unless it is the default of
     execution_options."""
 
     execution_options: ExecutionOptions
@@ -95,8 +95,9 @@ class DataContext:
                           UserWarning, stacklevel=2)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"DataContext has no {name} before it is set: raytrain has "
-                             f"none of the settings of Ray's engine, since {_READ_HERE}")
+        raise AttributeError(f"DataContext has no {name} before it is set: raytrain "
+                             "has none of the settings of Ray's engine, since "
+                             f"{_READ_HERE}")
 
 
 def says_something(options: object) -> bool:
@@ -105,5 +106,6 @@ def says_something(options: object) -> bool:
 
 
 def _shown(value: object) -> str:
-    pairs = ", ".join(f"{name}={v!r}" for name, v in vars(value).items() if v is not None)
+    pairs = ", ".join(f"{name}={v!r}"
+                      for name, v in vars(value).items() if v is not None)
     return f"{type(value).__name__}({pairs})"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-VALIDATION = ("validate in the training function, or predict with the checkpoints of the run "
-               "by raytrain.BatchPredictor(result.checkpoint, ...)")
-_TUNE = "raytrain-run --sweep KEY=A,B,C starts a run for each value; see raytrain-run(1)"
+VALIDATION = ("validate in the training function, or predict with the checkpoints of "
+               "the run by raytrain.BatchPredictor(result.checkpoint, ...)")
+_TUNE = ("raytrain-run --sweep KEY=A,B,C starts a run for each value; see "
+         "raytrain-run(1)")
 _WORKER_DATA = "each worker reads its own rows: raytrain.get_dataset_shard(name)"
 
 # {module: {name: sentence}}; the modules are named as in Ray, without "ray.train".
 INSTEAD: dict[str, dict[str, str]] = {
     "": {
-        "DatasetCheckpointConfig": "the position in a dataset is part of each checkpoint",
+        "DatasetCheckpointConfig": "the position in a dataset is part of each "
+                                   "checkpoint",
         "LoggingConfig": "what workers print is in logs/ of the run's directory, and "
                          "raytrain-run --show prints it; see raytrain-run(1)",
         "TuneReportCallback": _TUNE,
@@ -24,14 +26,16 @@ INSTEAD: dict[str, dict[str, str]] = {
         "aggregate": "use groupby(), sum(), min(), max(), mean() or std()",
         "iter_tf_batches": "tf.data.Dataset.from_generator() takes the batches of "
                            "iter_batches()",
-        "join": "join DataFrames, left.to_pandas().merge(right.to_pandas()), and from_pandas()",
+        "join": "join DataFrames, left.to_pandas().merge(right.to_pandas()), and "
+                "from_pandas()",
         "randomize_block_order": "random_shuffle() orders the rows",
-        "repartition": "rows are divided among the workers as they are read, whatever files "
-                       "they are in",
+        "repartition": "rows are divided among the workers as they are read, whatever "
+                       "files they are in",
         "split": "split_proportionately() and split_at_indices() divide the rows; the "
                  "workers of a run get their shards by get_dataset_shard()",
         "stats": "raytrain-inspect RUN shows the times of a run",
-        "streaming_train_test_split": "train_test_split() reads nothing before it has to",
+        "streaming_train_test_split": "train_test_split() reads nothing before it has "
+                                      "to",
         "to_tf": "tf.data.Dataset.from_generator() takes the batches of iter_batches()",
         "to_torch": "iter_torch_batches() has tensors",
         "write_csv": "write them by ds.to_pandas().to_csv(path)",
@@ -43,8 +47,8 @@ INSTEAD: dict[str, dict[str, str]] = {
                "from_pandas(pandas.concat([...], axis=1))",
     },
     "torch": {
-        "TorchXLAConfig": "raytrain knows no XLA devices; JaxTrainer of raytrain.jax runs "
-                          "JAX on CPUs and GPUs",
+        "TorchXLAConfig": "raytrain knows no XLA devices; JaxTrainer of raytrain.jax "
+                          "runs JAX on CPUs and GPUs",
     },
     "tensorflow": {
         "TensorflowCheckpoint": "save the model into a directory, and report "
@@ -70,12 +74,13 @@ def refuse(module: str, name: str) -> NoReturn:
         name: The name that was asked for.
 
     Raises:
-        ImportError: Ray has the name. Python would replace the text of an AttributeError
-            in `from raytrain import NAME`.
+        ImportError: Ray has the name. Python would replace the text of an
+            AttributeError in `from raytrain import NAME`.
         AttributeError: Ray does not have it, either.
     """
     whole = f"raytrain.{module}" if module else "raytrain"
     said = INSTEAD.get(module, {}).get(name)
     if said is not None:
-        raise ImportError(f"{whole} has no {name}, which ray.train has: {said}", name=name)
+        raise ImportError(f"{whole} has no {name}, which ray.train has: {said}",
+                          name=name)
     raise AttributeError(f"module {whole!r} has no attribute {name!r}")

@@ -1,4 +1,5 @@
-"""Runs raytrain-run for fit(): finds it, passes signals on to it, shows what it prints."""
+"""Runs raytrain-run for fit(): finds it, passes signals on to it, shows what it
+prints."""
 from __future__ import annotations
 
 import json
@@ -13,14 +14,15 @@ PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1")
 
 
 def program(name: str = "raytrain-run") -> str:
-    """The path of a program of raytrain: beside $RAYTRAIN_RUN, of the installation to which
-    this module belongs, on PATH, or of the installation from which pip has copied it."""
+    """The path of a program of raytrain: beside $RAYTRAIN_RUN, of the installation to
+    which this module belongs, on PATH, or of the installation from which pip has copied
+    it."""
     import shutil
 
     chosen = os.environ.get("RAYTRAIN_RUN")
     if chosen:
-        return chosen if name == "raytrain-run" else os.path.join(os.path.dirname(chosen),
-                                                                  name)
+        return chosen if name == "raytrain-run" else os.path.join(
+            os.path.dirname(chosen), name)
     prefix = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4))
     beside = os.path.join(prefix, "bin", name)
     if os.access(beside, os.X_OK):
@@ -28,14 +30,15 @@ def program(name: str = "raytrain-run") -> str:
     found = shutil.which(name) or shutil.which(name, path=_copied_from())
     if not found:
         raise FileNotFoundError(
-            f"there is no {name}, neither at {beside} nor on PATH: this module is the client "
-            "alone. Install raytrain (INSTALL.md of its source), load the module of your site, or "
-            "set RAYTRAIN_RUN to the path of raytrain-run")
+            f"there is no {name}, neither at {beside} nor on PATH: this module is the "
+            "client alone. Install raytrain (INSTALL.md of its source), load the "
+            "module of your site, or set RAYTRAIN_RUN to the path of raytrain-run")
     return found
 
 
 def _copied_from() -> str:
-    """The directory of programs from beside which pip has copied this module; "": unknown."""
+    """The directory of programs from beside which pip has copied this module; "":
+    unknown."""
     try:
         from ._home import PREFIX  # pip-backend/raytrain_wheel.py wrote it
     except ImportError:
@@ -52,13 +55,14 @@ def worker() -> str:
         path = os.path.join(prefix, folder, "raytrain-worker")
         if os.access(path, os.X_OK):
             return path
-    raise FileNotFoundError(f"there is no raytrain-worker that belongs to {run}: install "
-                            "raytrain, or set RAYTRAIN_RUN to the path of raytrain-run")
+    raise FileNotFoundError(f"there is no raytrain-worker that belongs to {run}: "
+                            "install raytrain, or set RAYTRAIN_RUN to the path of "
+                            "raytrain-run")
 
 
 def _is_plain(stream: Any, descriptor: int) -> bool:
-    """Does what a child prints to the descriptor appear where this process prints to the
-    stream? Not in a notebook."""
+    """Does what a child prints to the descriptor appear where this process prints to
+    the stream? Not in a notebook."""
     try:
         return stream is None or stream.fileno() == descriptor
     except (AttributeError, OSError, ValueError):
@@ -67,8 +71,8 @@ def _is_plain(stream: Any, descriptor: int) -> bool:
 
 class _Output:
     """What raytrain-run prints, for sys.stdout and sys.stderr where these are no
-    descriptors, as in the cell of a notebook. It is read in this thread, to which a cell
-    belongs, and in pieces, so that a progress bar moves."""
+    descriptors, as in the cell of a notebook. It is read in this thread, to which a
+    cell belongs, and in pieces, so that a progress bar moves."""
 
     def __init__(self) -> None:
         self.pipes = [not _is_plain(sys.stdout, 1), not _is_plain(sys.stderr, 2)]
@@ -109,8 +113,9 @@ class _Output:
 
 
 class _Signals:
-    """While a child runs, this process's signals are the child's. Signals that the program
-    handles itself, or ignores, are left to it; only the main thread can take any."""
+    """While a child runs, this process's signals are the child's. Signals that the
+    program handles itself, or ignores, are left to it; only the main thread can take
+    any."""
 
     def __init__(self) -> None:
         self.child: subprocess.Popen[bytes] | None = None
@@ -149,7 +154,8 @@ class _Signals:
 
 
 def _with_parent(command: list[Any]) -> list[Any]:
-    """If the caller of fit() is killed, the run is asked to stop: it saves a checkpoint."""
+    """If the caller of fit() is killed, the run is asked to stop: it saves a
+    checkpoint."""
     import shutil
 
     setpriv = shutil.which("setpriv")
@@ -159,8 +165,8 @@ def _with_parent(command: list[Any]) -> list[Any]:
 def run(command: list[Any], environment: dict[str, Any], scratch: str,
         started: Callable[[subprocess.Popen[bytes]], None] | None = None
         ) -> tuple[Any, ...]:
-    """Run it to its end. It has a session of its own, so that signals of the terminal reach
-    it through this process alone, once each.
+    """Run it to its end. It has a session of its own, so that signals of the terminal
+    reach it through this process alone, once each.
 
     Args:
         command: raytrain-run with its arguments.
@@ -169,8 +175,8 @@ def run(command: list[Any], environment: dict[str, Any], scratch: str,
         started: It is called with the process.
 
     Returns:
-        Its exit status, the JSON object that is its result or None, and the signals that
-        arrived meanwhile.
+        Its exit status, the JSON object that is its result or None, and the signals
+        that arrived meanwhile.
     """
     output = _Output()
     path = os.path.join(scratch, "result.json")
@@ -207,4 +213,5 @@ def run(command: list[Any], environment: dict[str, Any], scratch: str,
 def interpreter() -> list[str]:
     """The caller's interpreter with its flags, except those that hide this package."""
     flags: list[str] = getattr(subprocess, "_args_from_interpreter_flags", list)()
-    return [sys.executable or "python3"] + [f for f in flags if f not in ("-I", "-E", "-P")]
+    return [sys.executable or "python3",
+            *(flag for flag in flags if flag not in ("-I", "-E", "-P"))]

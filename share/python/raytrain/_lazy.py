@@ -1,5 +1,5 @@
-"""Public names that are loaded at their first use, since the modules that have them import
-what takes long, or another library."""
+"""Public names that are loaded at their first use, since the modules that have them
+import what takes long, or another library."""
 
 from __future__ import annotations
 

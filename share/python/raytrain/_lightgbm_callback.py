@@ -13,8 +13,8 @@ _lightgbm: Any = _frameworks.needed("LightGBM", ("lightgbm",), "pip install ligh
 
 
 class RayTrainReportCallback(TreeReports):
-    """A callback of lightgbm.train() that reports the metrics of each round as "DATA-METRIC", and
-    the model.
+    """A callback of lightgbm.train() that reports the metrics of each round as
+    "DATA-METRIC", and the model.
     """
 
     __doc__ += "\n" + (TreeReports.__doc__ or "").partition("\n")[2]
@@ -25,7 +25,8 @@ class RayTrainReportCallback(TreeReports):
         """The model of a checkpoint.
 
         Args:
-            checkpoint: One that this callback, or a trainer without a function, has saved.
+            checkpoint: One that this callback, or a trainer without a function, has
+                saved.
             filename: As it was given to the callback.
 
         Returns:

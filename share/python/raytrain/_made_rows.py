@@ -1,9 +1,11 @@
-"""Rows that a function of the script has made, as files: what follows a change of the number
-of rows, such as a shuffle, a split or a position to resume at, needs rows with numbers.
+"""Rows that a function of the script has made, as files: what follows a change of the
+number of rows, such as a shuffle, a split or a position to resume at, needs rows with
+numbers.
 
-The workers of a run make them once, each from its part of the source, a block at a time, and
-then read them as any dataset; so the rows and their order are the same on any number of
-workers, and in the next attempt. Outside workers a Dataset does the same for itself."""
+The workers of a run make them once, each from its part of the source, a block at a
+time, and then read them as any dataset; so the rows and their order are the same on any
+number of workers, and in the next attempt. Outside workers a Dataset does the same for
+itself."""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from ._row_ops import Batch
 
 BLOCK_BYTES = 16 << 20
 BLOCK_ROWS = 1 << 16
-MADE, SOURCE = "-made", "-from"  # ends of the names of datasets that belong to another one
+# Ends of the names of datasets that belong to another one.
+MADE, SOURCE = "-made", "-from"
 
 
 def block_rows(columns: dict[str, Any], ops: list[Any]) -> int:
@@ -45,8 +48,8 @@ def is_plain(ds: Any) -> bool:
 
 
 def entries(name: str, ds: Any, folder: str) -> dict[str, dict[str, Any]]:
-    """The datasets of raytrain.cfg that a Dataset needs, by name. folder: how the paths of
-    files begin that the workers make."""
+    """The datasets of raytrain.cfg that a Dataset needs, by name. folder: how the paths
+    of files begin that the workers make."""
     found = _entries(name, ds, folder)
     if ds._settled() is not ds:
         found.update(_entries(name + MADE, ds._settled(), folder + MADE))
@@ -70,8 +73,8 @@ def public_names(names: list[str]) -> list[str]:
 
 
 def prepared(name: str, ds: Any, shard: Callable[[str], Any]) -> tuple[str, list[Any]]:
-    """The dataset to read, and the functions for its batches. COLLECTIVE. shard: gives the
-    shard with a name, of the rows as they are in files."""
+    """The dataset to read, and the functions for its batches. COLLECTIVE. shard: gives
+    the shard with a name, of the rows as they are in files."""
     folder = ds._folder
     if ds._settled() is not ds:
         if not _changes(shard(name), ds._functions):

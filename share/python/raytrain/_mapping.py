@@ -1,6 +1,6 @@
-"""Functions in Python among preprocessors: how one is applied to a batch, how it travels to
-workers and into checkpoints, and what is left of a chain when its first part has run in C
-(client_maps.h)."""
+"""Functions in Python among preprocessors: how one is applied to a batch, how it
+travels to workers and into checkpoints, and what is left of a chain when its first part
+has run in C (client_maps.h)."""
 from __future__ import annotations
 
 import os
@@ -16,8 +16,8 @@ _PART = 32 << 20  # bytes of a batch that are sent at a time
 
 # {place in the run's chain: Mapper}, of the trainer in this worker.
 _registered: dict[int, Any] = {}
-# The functions of checkpoints that may be called, as _code_of() names them: those that this
-# program has itself given to a BatchMapper, and those that its user has allowed.
+# The functions of checkpoints that may be called, as _code_of() names them: those that
+# this program has itself given to a BatchMapper, and those that its user has allowed.
 _allowed: set[Any] = set()
 
 
@@ -63,7 +63,8 @@ class Mapper:
         if rows <= step:
             return self._apply(batch, rows)
         parts = [self._apply({name: _rows_between(array, first, first + step)
-                              for name, array in batch.items()}, min(step, rows - first))
+                              for name, array in batch.items()},
+                             min(step, rows - first))
                  for first in range(0, rows, step)]
         for part in parts:
             if set(part) != set(parts[0]):
@@ -78,14 +79,15 @@ class Mapper:
         else:
             made = self.fn(batch)
         if not isinstance(made, dict):
-            raise TypeError(f"BatchMapper: {self.name} returned {type(made).__name__}, and "
-                            "not a batch, {column: array}")
+            raise TypeError(f"BatchMapper: {self.name} returned {type(made).__name__}, "
+                            "and not a batch, {column: array}")
         made = {name: _array(array) for name, array in made.items()}
         for name, array in made.items():
             if _length(array) != rows:
                 raise ValueError(
-                    f"BatchMapper: {self.name} returned {_length(array)} rows of {name!r} "
-                    f"for a batch of {rows}: a mapper keeps the number of rows")
+                    f"BatchMapper: {self.name} returned {_length(array)} rows of "
+                    f"{name!r} for a batch of {rows}: a mapper keeps the number of "
+                    "rows")
         return made
 
 
@@ -103,7 +105,8 @@ def _load(packed: bytes) -> Any:
     for name in ("__raytrain_main__", "__main__"):  # the script, if it was imported
         module = sys.modules.get(name)
         file = getattr(module, "__file__", None)
-        if described.get("file") and file and os.path.abspath(file) == described["file"]:
+        if (described.get("file") and file
+                and os.path.abspath(file) == described["file"]):
             return _shipping._find(module, described["name"])
     return _shipping.unpack(described)[0]
 
@@ -114,8 +117,8 @@ def _import(name: str) -> Any:
     module, _, path = name.partition(":")
     fn = _shipping._find(importlib.import_module(module), path)
     if not callable(fn):
-        raise LookupError(f"the batch_mapper of the configuration is {name}: the module "
-                          f"{module} has no function {path}")
+        raise LookupError(f"the batch_mapper of the configuration is {name}: the "
+                          f"module {module} has no function {path}")
     return fn
 
 
@@ -131,7 +134,8 @@ def _code_of(server: Any, state: bytes, index: int,
              stage: dict[str, Any]) -> tuple[Any, ...] | None:
     """The code that a stage of a stored chain would run."""
     if stage.get("pickle"):
-        return _digest(bytes(server.call("preprocess_pickle", {"index": index}, state)[1]))
+        pickled = server.call("preprocess_pickle", {"index": index}, state)[1]
+        return _digest(bytes(pickled))
     if "python" in stage:
         return "python", stage["python"]
     if "library" in stage:
@@ -141,7 +145,8 @@ def _code_of(server: Any, state: bytes, index: int,
 
 def allow(server: Any, state: bytes) -> None:
     """The user trusts the chain of this checkpoint: its functions may be called."""
-    for index, stage in enumerate(server.call("preprocess_stages", {}, state)[0]["stages"]):
+    stages = server.call("preprocess_stages", {}, state)[0]["stages"]
+    for index, stage in enumerate(stages):
         code = _code_of(server, state, index, stage)
         if code is not None:
             _allowed.add(code)
@@ -149,7 +154,8 @@ def allow(server: Any, state: bytes) -> None:
 
 def refused(server: Any, state: bytes) -> str | None:
     """The first function of a stored chain that may not be called."""
-    for index, stage in enumerate(server.call("preprocess_stages", {}, state)[0]["stages"]):
+    stages = server.call("preprocess_stages", {}, state)[0]["stages"]
+    for index, stage in enumerate(stages):
         code = _code_of(server, state, index, stage)
         if code is None:
             continue
@@ -162,27 +168,30 @@ def refused(server: Any, state: bytes) -> str | None:
 
 
 def check(server: Any, state: bytes) -> None:
-    """Before a stored chain is used. Raises InvalidArgument if one of its functions may not
-    be called."""
+    """Before a stored chain is used. Raises InvalidArgument if one of its functions may
+    not be called."""
     function = refused(server, state)
     if function:
         raise InvalidArgument(
-            f"the preprocessors of the checkpoint have the function {function}, which this "
-            "program has not given to a BatchMapper: to load it runs code that only the "
-            "checkpoint names. If you trust its origin: checkpoint.get_preprocessor("
-            "allow_code=True), or from_checkpoint(checkpoint, allow_code=True)")
+            f"the preprocessors of the checkpoint have the function {function}, which "
+            "this program has not given to a BatchMapper: to load it runs code that "
+            "only the checkpoint names. If you trust its origin: "
+            "checkpoint.get_preprocessor(allow_code=True), or "
+            "from_checkpoint(checkpoint, allow_code=True)")
 
 
 def workers_may(checkpoint: Any) -> bool:
-    """May workers load the functions of a Checkpoint, of that at a path, or of all those of a
-    Result or a run, since this program has named them, or its user has allowed them?"""
+    """May workers load the functions of a Checkpoint, of that at a path, or of all
+    those of a Result or a run, since this program has named them, or its user has
+    allowed them?"""
     path = getattr(checkpoint, "path", checkpoint)
     if not _allowed or getattr(checkpoint, "_stored", path) is None:
         return False
     server = _session.server()
     files = _records.checkpoint_files(path).values() if os.path.isdir(path) else [path]
     try:
-        states = [bytes(server.call("preprocess_checkpoint", {"path": os.fspath(file)})[1])
+        states = [bytes(server.call("preprocess_checkpoint",
+                                    {"path": os.fspath(file)})[1])
                   for file in files]
         return all(refused(server, state) is None for state in states if state)
     except RaytrainError:
@@ -220,16 +229,16 @@ def _pandas() -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("batch_format=\"pandas\" needs pandas (Debian: python3-pandas); "
-                          "\"numpy\" gives {column: array}") from None
+        raise ImportError("batch_format=\"pandas\" needs pandas (Debian: "
+                          "python3-pandas); \"numpy\" gives {column: array}") from None
     return pandas
 
 
 def _to_pandas(batch: dict[str, Any]) -> Any:
     for name, array in batch.items():
         if hasattr(array, "indptr"):
-            raise TypeError(f"column {name!r} has sparse vectors, which a DataFrame cannot "
-                            "have: use batch_format=\"numpy\"")
+            raise TypeError(f"column {name!r} has sparse vectors, which a DataFrame "
+                            "cannot have: use batch_format=\"numpy\"")
     return _pandas().DataFrame({
         name: array if _array(array).ndim == 1 else list(array)
         for name, array in batch.items()})
@@ -265,14 +274,15 @@ class Rest:
                 batch = self._mappers[at](batch)
                 at += 1
             else:
-                batch, at = transform(_session.server(), self._state, batch, {"from": at})
+                batch, at = transform(_session.server(), self._state, batch,
+                                      {"from": at})
         return batch
 
 
 def rest(server: Any, first: int, state: bytes | None) -> Rest:
-    """What is done from preprocessor `first` on, of the chain in this state, or of that of
-    the run, which its worker has checked. Its functions are those of the trainer in this
-    worker, or are unpickled, or else imported by their names."""
+    """What is done from preprocessor `first` on, of the chain in this state, or of that
+    of the run, which its worker has checked. Its functions are those of the trainer in
+    this worker, or are unpickled, or else imported by their names."""
     if state is not None:
         check(server, state)
     reply, of_run, _ = server.call("preprocess_stages", {}, state or b"")
@@ -295,13 +305,14 @@ def rest(server: Any, first: int, state: bytes | None) -> Rest:
 
 def transform(server: Any, state: bytes, batch: dict[str, Any],
               how: dict[str, Any]) -> tuple[Any, ...]:
-    """(rows that a chain has changed in C, the preprocessor at which it has stopped)."""
+    """(rows that a chain has changed in C, the preprocessor at which it has
+    stopped)."""
     parts = []
     end = 0
     for columns, rows, places, block in _frame.encode(batch, _PART):
         reply, data, _ = server.call("preprocess_rows", {
-            "state": len(state), "columns": columns, "rows": rows, "places": places, **how},
-            b"".join([state, block]))
+            "state": len(state), "columns": columns, "rows": rows, "places": places,
+            **how}, b"".join([state, block]))
         parts.append(_frame.decode(
             _frame.columns_of(reply, data), _frame.block(data[reply["words"]:]), rows,
             reply["places"]))
@@ -321,7 +332,8 @@ def register(preprocessor: Any) -> None:
     worker = _session.session()
     stages = worker.call("preprocess_stages")[0]["stages"]
     for index, mapper in mappers.items():
-        # A script that raytrain-run has started has the preprocessors of a configuration.
+        # A script that raytrain-run has started has the preprocessors of a
+        # configuration.
         if index < len(stages) and stages[index].get("python") == mapper.name:
             worker.call("preprocess_function", {"index": index}, mapper.packed())
             _allowed.add(_digest(mapper.packed()))

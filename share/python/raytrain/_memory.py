@@ -27,7 +27,8 @@ def file_of(arrays: dict[str, Any]) -> Any:
                for name, values in arrays.items()}
     lengths = {name: len(array) for name, array in columns.items()}
     if not columns or len(set(lengths.values())) > 1:
-        raise ValueError(f"columns with the same number of rows are needed, not {lengths}")
+        raise ValueError("columns with the same number of rows are needed, not "
+                         f"{lengths}")
     file = _File("rows.npz")
     _write(file.path, columns)
     return file
@@ -45,9 +46,9 @@ def _check_dense(columns: dict[str, Any]) -> None:
     for name, array in columns.items():
         if hasattr(array, "indptr"):
             raise ValueError(
-                f"column {name!r} has sparse vectors, which cannot be kept in files: leave "
-                "it out of the Dataset that was read, by drop_columns(), or make numbers "
-                "of it")
+                f"column {name!r} has sparse vectors, which cannot be kept in files: "
+                "leave it out of the Dataset that was read, by drop_columns(), or make "
+                "numbers of it")
 
 
 def _write(path: str, columns: dict[str, Any]) -> None:
@@ -74,8 +75,8 @@ def _write(path: str, columns: dict[str, Any]) -> None:
 
 
 def keep(made: Any, path: str) -> Any:
-    """A Dataset of a copy that begins with this path; the Dataset itself if it is one of
-    files. Rows in memory are written first."""
+    """A Dataset of a copy that begins with this path; the Dataset itself if it is one
+    of files. Rows in memory are written first."""
     if made._base is not None:
         kept = made._with()
         kept._base = keep(made._base, path)

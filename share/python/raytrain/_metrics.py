@@ -1,5 +1,5 @@
-"""The metrics of a report: what is recorded of them, in which form, and how they are read
-again."""
+"""The metrics of a report: what is recorded of them, in which form, and how they are
+read again."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ INTEGER_BITS = 4096
 
 # What a report has besides the metrics.
 FIXED = frozenset((
-    "training_iteration", "time_total_s", "time_this_iter_s", "data_wait_s", "timestamp",
-    "date", "pid", "hostname", "node_ip", "done", "time_since_restore",
-    "iterations_since_restore", "attempt", "world_size", "checkpoint", "checkpoint_bytes",
+    "training_iteration", "time_total_s", "time_this_iter_s", "data_wait_s",
+    "timestamp", "date", "pid", "hostname", "node_ip", "done", "time_since_restore",
+    "iterations_since_restore", "attempt", "world_size", "checkpoint",
+    "checkpoint_bytes",
     "checkpoint_stall_s", "checkpoint_write_s", "by_rank", "reported"))
 GPU_FIGURES = frozenset(("gpu_utilization", "gpu_memory_used_bytes",
                          "gpu_memory_total_bytes"))
@@ -62,7 +63,8 @@ def _elements(value: Any) -> int | None:
 
 
 def _of_array(value: Any) -> Any:
-    """An array or a tensor of any library: a number if it has one element, or a list."""
+    """An array or a tensor of any library: a number if it has one element, or a
+    list."""
     number = _elements(value)
     if number is not None and number > ELEMENTS_MAX:
         raise _NotKept
@@ -75,7 +77,8 @@ def _of_array(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value of the types that JSON has, also if NumPy, torch or others have made it."""
+    """A value of the types that JSON has, also if NumPy, torch or others have made
+    it."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -98,7 +101,8 @@ def _plain(value: Any) -> Any:
         raise _NotKept from None
 
 
-def plain(metrics: Mapping[Any, Any], lost: list[str], prefix: str = "") -> dict[str, Any]:
+def plain(metrics: Mapping[Any, Any], lost: list[str],
+          prefix: str = "") -> dict[str, Any]:
     """The metrics with values of the types that JSON has; nested ones stay nested.
 
     Args:
@@ -122,8 +126,8 @@ def plain(metrics: Mapping[Any, Any], lost: list[str], prefix: str = "") -> dict
 
 # ---- As JSON ----
 
-# JSON has neither NaN nor infinities, and jansson no integers of more than 64 bits: they
-# are {"?": TEXT}, and keys that begin with "?" have one more of it.
+# JSON has neither NaN nor infinities, and jansson no integers of more than 64 bits:
+# they are {"?": TEXT}, and keys that begin with "?" have one more of it.
 _ESCAPE = "?"
 
 
@@ -161,12 +165,14 @@ def _json(value: Any) -> str:
 
 
 def _fitting(metrics: dict[str, Any]) -> tuple[str, list[str]]:
-    """As JSON; and the names of the largest, without which the rest is not too large."""
+    """As JSON; and the names of the largest, without which the rest is not too
+    large."""
     text = _json(metrics)
     if len(text.encode()) <= REPORTED_MAX:
         return text, []
     rest, left_out = dict(metrics), []
-    sizes = {name: len(_json({name: value}).encode()) for name, value in metrics.items()}
+    sizes = {name: len(_json({name: value}).encode())
+             for name, value in metrics.items()}
     size = sum(sizes.values())
     for name in sorted(sizes, key=sizes.__getitem__, reverse=True):
         if size <= REPORTED_MAX:
@@ -210,8 +216,8 @@ def _element(value: float) -> float | str | None:
 
 
 def _typed(value: Any) -> Any:
-    """A text, a vector of numbers, or an integer that a float cannot have; None: none of
-    them."""
+    """A text, a vector of numbers, or an integer that a float cannot have; None: none
+    of them."""
     if isinstance(value, str):
         return value if len(value.encode()) <= TEXT_MAX else None
     if type(value) is int and abs(value) > 1 << 53 and _is_int64(value):
@@ -267,15 +273,16 @@ def recorded(metrics: Mapping[str, Any]) -> Recorded:
             without.append(name)
     notes = _changed(metrics)
     if lost:
-        notes.append(f"metrics that cannot be written as JSON are not kept: {_some(lost)}")
+        notes.append("metrics that cannot be written as JSON are not kept: "
+                     f"{_some(lost)}")
     if too_large:
-        notes.append(f"the metrics of a report are more than {REPORTED_MAX >> 20} MiB as "
-                     "JSON; the largest are kept as columns only, if they are numbers or "
-                     f"short: {_some(too_large)}")
+        notes.append(f"the metrics of a report are more than {REPORTED_MAX >> 20} MiB "
+                     "as JSON; the largest are kept as columns only, if they are "
+                     f"numbers or short: {_some(too_large)}")
     if without:
-        notes.append(f"metrics that are no numbers, texts of at most {TEXT_MAX} bytes or "
-                     f"lists of 1 to {VECTOR_MAX} numbers are kept for Result.metrics and "
-                     f"in result.json only: {_some(without)}")
+        notes.append(f"metrics that are no numbers, texts of at most {TEXT_MAX} bytes "
+                     f"or lists of 1 to {VECTOR_MAX} numbers are kept for "
+                     f"Result.metrics and in result.json only: {_some(without)}")
     return Recorded(kept, numbers, typed, reported, notes)
 
 
@@ -292,14 +299,14 @@ def _changed(metrics: Mapping[str, Any], prefix: str = "") -> list[str]:
             said += _changed(value, name + "/")
             continue
         if clean(name) != name:
-            said.append(f"the name of the metric {clean(name)} has U+FFFD in place of a NUL "
-                        "or half of a pair of surrogates")
+            said.append(f"the name of the metric {clean(name)} has U+FFFD in place of "
+                        "a NUL or half of a pair of surrogates")
         if isinstance(value, str) and clean(value) != value:
-            said.append(f"metric {clean(name)} has U+FFFD in place of a NUL or half of a "
-                        "pair of surrogates")
+            said.append(f"metric {clean(name)} has U+FFFD in place of a NUL or half of "
+                        "a pair of surrogates")
         elif isinstance(value, int) and math.isinf(_float(value)):
-            said.append(f"metric {clean(name)} is infinite as a column: its value is beyond "
-                        "a float64")
+            said.append(f"metric {clean(name)} is infinite as a column: its value is "
+                        "beyond a float64")
     return said
 
 
@@ -307,9 +314,9 @@ def _changed(metrics: Mapping[str, Any], prefix: str = "") -> list[str]:
 
 
 class Metrics(dict[str, Any]):
-    """The metrics of a report, exactly those that were reported. What the run records beside
-    them (training_iteration, time_total_s and so on, by_rank, and outer/inner of nested
-    ones) is found by its name, too: by [] and get().
+    """The metrics of a report, exactly those that were reported. What the run records
+    beside them (training_iteration, time_total_s and so on, by_rank, and outer/inner of
+    nested ones) is found by its name, too: by [] and get().
 
     report: all of it.
     """
@@ -329,8 +336,8 @@ class Metrics(dict[str, Any]):
             return default
 
     def columns(self) -> dict[str, Any]:
-        """{column: value}: the metrics, NAME/min, NAME/mean and NAME/max over the workers,
-        and what else the run records."""
+        """{column: value}: the metrics, NAME/min, NAME/mean and NAME/max over the
+        workers, and what else the run records."""
         own = flattened(self)
         row = dict(own)
         for name, ranks in by_rank(self.report).items():
@@ -344,8 +351,8 @@ class Metrics(dict[str, Any]):
 
 
 def by_rank(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """{name: {"rank0": ..., "min": ..., "mean": ..., "max": ...}} of the numbers of a report
-    that the workers have combined."""
+    """{name: {"rank0": ..., "min": ..., "mean": ..., "max": ...}} of the numbers of a
+    report that the workers have combined."""
     combined = {}
     for name, ranks in (report.get("by_rank") or {}).items():
         if not isinstance(ranks, dict) or "min" not in ranks:
@@ -357,7 +364,9 @@ def by_rank(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _finite(value: Any) -> Any:
     """A number of by_rank, where words stand for infinities and null for NaN."""
-    return math.nan if value is None else float(value) if isinstance(value, str) else value
+    if value is None:
+        return math.nan
+    return float(value) if isinstance(value, str) else value
 
 
 def vector_of(elements: list[Any]) -> list[Any]:
@@ -388,8 +397,8 @@ def of_report(report: Mapping[str, Any]) -> Metrics:
 
 
 def of_rank0(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics of a line of result.json as rank 0 has reported them, also where the values
-    are means."""
+    """The metrics of a line of result.json as rank 0 has reported them, also where the
+    values are means."""
     metrics = of_report(report)
     if isinstance(report.get("reported"), dict):
         return dict(metrics)

@@ -222,8 +222,9 @@ def _offer_directory(path: str) -> Any:
     walk = _Walk(path)
     if walk.skipped:
         warnings.warn(
-            f"report(): {len(walk.skipped)} in the checkpoint's directory that are neither "
-            f"files nor directories are left out: {', '.join(map(repr, walk.skipped[:3]))}"
+            f"report(): {len(walk.skipped)} in the checkpoint's directory that are "
+            "neither files nor directories are left out: "
+            f"{', '.join(map(repr, walk.skipped[:3]))}"
             + (", ..." if len(walk.skipped) > 3 else ""), UserWarning, stacklevel=2)
     if len(walk.files) + len(walk.empty) > ENTRIES_MAX // 4:
         raise ValueError(
@@ -251,8 +252,8 @@ def _offer_directory(path: str) -> Any:
 
 def offer(checkpoint: Any,
           dir_name: str | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """(table, asks) for the request to report this Checkpoint, whose directory is to have
-    this name.
+    """(table, asks) for the request to report this Checkpoint, whose directory is to
+    have this name.
 
     Raises TypeError for anything else, and for what a checkpoint cannot hold.
     """

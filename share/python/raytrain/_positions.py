@@ -1,5 +1,5 @@
-"""The positions of data loaders, which each checkpoint keeps and the next attempt goes on
-from. A loader says itself what its position is: a dict of plain values of Python."""
+"""The positions of data loaders, which each checkpoint keeps and the next attempt goes
+on from. A loader says itself what its position is: a dict of plain values of Python."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def add(loader: Positioned) -> dict[str, Any] | None:
     """Keep the position of a loader with each checkpoint.
 
     Args:
-        loader: Loaders are known by the order of these calls, which is that of the attempt
-            that saved the checkpoint.
+        loader: Loaders are known by the order of these calls, which is that of the
+            attempt that saved the checkpoint.
 
     Returns:
-        The position that the loader of this number had, with "world_size", the number of
-        workers then; None if there is none. A loader that comes after a report is one of
-        many that follow each other, and starts anew.
+        The position that the loader of this number had, with "world_size", the number
+        of workers then; None if there is none. A loader that comes after a report is
+        one of many that follow each other, and starts anew.
     """
     global _number
 
@@ -73,8 +73,8 @@ def _parsed(text: str) -> dict[str, Any]:
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = None
     if not isinstance(value, dict) or not isinstance(value.get("loaders", {}), dict):
-        session().warn("the positions of data loaders in the checkpoint cannot be read: "
-                       "they start at the beginning of an epoch")
+        session().warn("the positions of data loaders in the checkpoint cannot be "
+                       "read: they start at the beginning of an epoch")
         return {}
     return value
 
@@ -99,8 +99,9 @@ def text() -> str:
         return ""
     said = repr({"world_size": session().info["world_size"], "loaders": states})
     if len(said) > TEXT_MAX:
-        session().warn("the positions of data loaders are not kept: the state_dict() of a "
-                       f"dataset makes them {len(said) >> 20} MiB, of which 1 is possible")
+        session().warn("the positions of data loaders are not kept: the state_dict() "
+                       f"of a dataset makes them {len(said) >> 20} MiB, of which 1 is "
+                       "possible")
         return ""
     return said
 

@@ -1,6 +1,6 @@
 """What BatchPredictor starts on every worker: python3 -m raytrain._predict. Makes the
-predictor of the file in RAYTRAIN_PREDICTION, and gives it the batches of raytrain-predict
-(predict_requests.c)."""
+predictor of the file in RAYTRAIN_PREDICTION, and gives it the batches of
+raytrain-predict (predict_requests.c)."""
 from __future__ import annotations
 
 import os
@@ -42,8 +42,8 @@ def _array(name: str, value: Any) -> Any:
     if array.dtype == bool:
         array = array.view("u1")
     if str(array.dtype) not in _frame.NUMPY:
-        raise TypeError(f"the predictor returned {name!r} with the dtype {array.dtype}: "
-                        "predictions are numbers")
+        raise TypeError(f"the predictor returned {name!r} with the dtype "
+                        f"{array.dtype}: predictions are numbers")
     return array
 
 
@@ -68,9 +68,10 @@ def _outputs(predictor: Any, columns: dict[str, Any], settings: dict[str, Any],
         made = _predicted(predictor, rest(_trial(columns)), 2, settings)
     except Exception as error:
         raise RuntimeError(
-            "the predictor failed with two rows of zeros, by which raytrain sees the types "
-            "of its predictions; BatchPredictor.predict(outputs={name: (dtype, shape)}) "
-            f"gives them without: {error}") from error
+            "the predictor failed with two rows of zeros, by which raytrain sees the "
+            "types of its predictions; BatchPredictor.predict(outputs={name: (dtype, "
+            "shape)}) gives them without: "
+            f"{error}") from error
     return {name: (str(array.dtype), array.shape[1:]) for name, array in made.items()}
 
 
@@ -102,7 +103,8 @@ class _Predictions:
             if array.shape[1:] != tuple(shape):
                 raise ValueError(f"the predictor returned rows of {name!r} of shape "
                                  f"{list(array.shape[1:])}, and before {list(shape)}")
-            place = numpy.frombuffer(self.memory, _frame.NUMPY[dtype], array.size, offset)
+            place = numpy.frombuffer(self.memory, _frame.NUMPY[dtype], array.size,
+                                     offset)
             place[:] = array.reshape(-1)
 
 
@@ -115,7 +117,8 @@ def _one_row(predict: Any, batch: dict[str, Any], rows: int,
         half = rows // 2
         for start, n in ((first, half), (first + half, rows - half)):
             try:
-                predict({name: array[start:start + n] for name, array in batch.items()}, n)
+                predict({name: array[start:start + n] for name, array in batch.items()},
+                        n)
             except Exception as reason:
                 first, rows, error = start, n, reason
                 break
@@ -126,7 +129,8 @@ def _one_row(predict: Any, batch: dict[str, Any], rows: int,
 
 def _fail(worker: Any, predict: Any, batch: dict[str, Any], rows: int,
           error: Exception) -> None:
-    """The clients of these rows get the reason: a ValueError is the fault of the rows."""
+    """The clients of these rows get the reason: a ValueError is the fault of the
+    rows."""
     sys.excepthook(type(error), error, error.__traceback__)
     row, error = _one_row(predict, batch, rows, error)
     text = str(error) or type(error).__name__

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import (TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Protocol, Sequence,
-                    Tuple, TypedDict, Union)
+from typing import (TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Protocol,
+                    Sequence, Tuple, TypedDict, Union)
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +31,8 @@ Offer = Callable[[], Tuple[Dict[str, Any], Asks]]
 
 
 class Server(Protocol):
-    """What reads checkpoints and datasets for this process: its worker, or its helper."""
+    """What reads checkpoints and datasets for this process: its worker, or its
+    helper."""
 
     def call(self, op: str, args: Mapping[str, Any] = ..., data: Buffer = ...,
              fds: Sequence[int] = ..., asks: Asks | None = ...) -> Reply:
@@ -66,8 +67,8 @@ class Facts(TypedDict, total=False):
 
 # A training function takes its configuration, or nothing.
 TrainFunction = Union[Callable[[], object], Callable[[Any], object]]
-# What a trainer reads: a path, a Dataset as it was read, or rows in memory: a DataFrame, or
-# {column: array}.
+# What a trainer reads: a path, a Dataset as it was read, or rows in memory: a
+# DataFrame, or {column: array}.
 DatasetLike = Union[Path, "Dataset", "pandas.DataFrame", Mapping[str, Any]]
 # What a run, or a prediction, starts from.
 CheckpointLike = Union[Path, "Checkpoint"]

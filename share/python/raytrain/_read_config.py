@@ -1,5 +1,5 @@
-"""Reads the configuration of a run, RUN/run.cfg: the text that raytrain-run has written, which
-is less than libconfig's grammar has."""
+"""Reads the configuration of a run, RUN/run.cfg: the text that raytrain-run has
+written, which is less than libconfig's grammar has."""
 from __future__ import annotations
 
 import os

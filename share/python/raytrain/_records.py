@@ -1,7 +1,8 @@
-"""The records of a run: how its files are opened, and what is read from them. Another user may
-have written them, or put something else in their place: they are opened without following links and without waiting, and only a small
-regular file is read as a whole. What they say may be shown; before it is acted upon (code, an
-address that gets a token, a file that it names), foreign() has to agree."""
+"""The records of a run: how its files are opened, and what is read from them. Another
+user may have written them, or put something else in their place: they are opened
+without following links and without waiting, and only a small regular file is read as a
+whole. What they say may be shown; before it is acted upon (code, an address that gets a
+token, a file that it names), foreign() has to agree."""
 from __future__ import annotations
 
 import errno
@@ -44,14 +45,15 @@ def _open_parts(path: str, depth: int) -> int:
 
 
 def open_fd(path: str, depth: int = OF_RUN) -> int:
-    """A descriptor of the file. depth: how many of the last parts of the path belong to the
-    run, and are no links."""
+    """A descriptor of the file. depth: how many of the last parts of the path belong to
+    the run, and are no links."""
     try:
         fd = _open_parts(path, depth)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise RecordError(error.errno, "it is a link, which is not followed, since "
-                              "another user may have made it; put a copy of the file there", path) from None
+                              "another user may have made it; put a copy of the file "
+                              "there", path) from None
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
@@ -75,16 +77,16 @@ def lines(path: str, depth: int = OF_RUN) -> Iterator[bytes]:
         while True:
             line = file.readline(BYTES_MAX + 1)
             if len(line) > BYTES_MAX:
-                raise RecordError(errno.EFBIG, "a line is too long for one of raytrain's "
-                                  "files", path)
+                raise RecordError(errno.EFBIG, "a line is too long for one of "
+                                  "raytrain's files", path)
             if not line:
                 return
             yield line
 
 
 def foreign(path: str, status: os.stat_result) -> str | None:
-    """Why the file is not acted upon: None if it belongs to this user or to root, and no one
-    else may write it."""
+    """Why the file is not acted upon: None if it belongs to this user or to root, and
+    no one else may write it."""
     if status.st_uid not in (os.geteuid(), 0):
         return f"{path} belongs to another user (uid {status.st_uid})"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -93,8 +95,8 @@ def foreign(path: str, status: os.stat_result) -> str | None:
 
 
 def _seen_as(directory: str) -> int | None:
-    """The owner of files that this process makes there: storage may give those of root to
-    another one. None: it cannot make any."""
+    """The owner of files that this process makes there: storage may give those of root
+    to another one. None: it cannot make any."""
     try:
         fd, path = tempfile.mkstemp(prefix=".owner.tmp-", dir=directory)
     except OSError:
@@ -116,14 +118,14 @@ def _may_keep(path: str, status: os.stat_result) -> bool:
 
 def check_dir(path: str) -> None:
     """May this process keep files in the directory that it reads again? Raises
-    PermissionError if another user could put others in their place, who has not shared it
-    with a group of this one."""
+    PermissionError if another user could put others in their place, who has not shared
+    it with a group of this one."""
     for status in os.lstat(path), os.stat(path):
         if not _may_keep(path, status):
             raise PermissionError(
-                f"{path} belongs to another user (uid {status.st_uid}), who could put other "
-                "files in the place of those that are written there; choose another name or "
-                "storage_path")
+                f"{path} belongs to another user (uid {status.st_uid}), who could put "
+                "other files in the place of those that are written there; choose "
+                "another name or storage_path")
 
 
 # ---- What the files of a run directory say ----
@@ -193,13 +195,14 @@ def failure_of(record: dict[str, Any], path: str, attempt: dict[str, Any],
     """From the record of a failure. cause: "callback" if a method of a UserCallback has
     ended the run; otherwise it is a worker's."""
     if cause == "callback":
-        return ControllerError(RaytrainError(record.get("message") or "a callback has failed"))
+        said = record.get("message") or "a callback has failed"
+        return ControllerError(RaytrainError(said))
     return error_of(record, path, attempt)
 
 
 def error_of(record: dict[str, Any], path: str, attempt: dict[str, Any]) -> WorkerError:
-    """From the record of a worker's failure. A worker puts the traceback of its script after the
-    message, as much as there is room for; its log has all of it."""
+    """From the record of a worker's failure. A worker puts the traceback of its script
+    after the message, as much as there is room for; its log has all of it."""
     message, at, tail = (record.get("message") or "").partition("\n" + TRACEBACK)
     log = record.get("log") or _log_of(path, attempt)
     traceback = TRACEBACK + tail if at else ""
@@ -212,8 +215,8 @@ def error_of(record: dict[str, Any], path: str, attempt: dict[str, Any]) -> Work
 
 
 def _traceback_in(log: str) -> str:
-    """The last traceback in a log. Indented lines are its frames; the first other one is
-    the exception, and what follows belongs to its text until a program of raytrain
+    """The last traceback in a log. Indented lines are its frames; the first other one
+    is the exception, and what follows belongs to its text until a program of raytrain
     speaks."""
     try:
         with open(open_fd(log, OF_ATTEMPT), "rb") as file:
@@ -234,7 +237,8 @@ def _traceback_in(log: str) -> str:
 
 
 def read_history(path: str) -> list[dict[str, Any]]:
-    """The valid reports: one of iteration k supersedes all earlier ones of k or later."""
+    """The valid reports: one of iteration k supersedes all earlier ones of k or
+    later."""
     reports: list[Any] = []
 
     try:

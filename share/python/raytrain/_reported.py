@@ -114,9 +114,9 @@ def _wait(reported: Newest, timeout_s: float | None) -> None:
 
 
 def _kept(s: Session) -> list[str]:
-    """The files, in the order of the reports. On shared storage a listing may be older than
-    what has become of the files, so each is opened, and that of this worker's last report
-    is looked for in any case."""
+    """The files, in the order of the reports. On shared storage a listing may be older
+    than what has become of the files, so each is opened, and that of this worker's last
+    report is looked for in any case."""
     from ._records import checkpoint_files
 
     files = checkpoint_files(s.info["run_dir"])

@@ -1,5 +1,5 @@
-"""What the training function of rank 0 has returned: the worker leaves it in the directory of
-its attempt, for the caller of fit()."""
+"""What the training function of rank 0 has returned: the worker leaves it in the
+directory of its attempt, for the caller of fit()."""
 from __future__ import annotations
 
 import os
@@ -31,12 +31,13 @@ def keep(value: Any, run_dir: str, attempt: int) -> None:
     if value is None:
         return
     kind = type(value).__name__
-    what = f"Result.return_value is None, since the {kind} that the training function returned"
+    what = (f"Result.return_value is None, since the {kind} that the training function "
+            "returned")
     try:
         data = _failures._dump(value)
     except Exception as error:
-        raise NotKept(f"{what} cannot be pickled: {error}; return plain values, and report "
-                      "models as checkpoints") from error
+        raise NotKept(f"{what} cannot be pickled: {error}; return plain values, and "
+                      "report models as checkpoints") from error
     if len(data) > BYTES_MAX:
         raise NotKept(f"{what} is larger than {BYTES_MAX >> 20} MiB; report it as a "
                       "checkpoint")
@@ -56,8 +57,8 @@ def load(run_dir: str, plain: bool = False) -> Any:
 
     Args:
         run_dir: The directory of the run.
-        plain: Numbers, texts, bytes and containers of these alone, which run no code: the
-            run may come from elsewhere.
+        plain: Numbers, texts, bytes and containers of these alone, which run no code:
+            the run may come from elsewhere.
 
     Returns:
         The value; None if the function has returned none, or has not ended.
@@ -70,10 +71,11 @@ def load(run_dir: str, plain: bool = False) -> Any:
         return None
     try:
         return _read(path, plain)
-    except Exception as error:  # what classes of the script raise, or torch without a GPU
+    except Exception as error:  # of classes of the script, or torch without a GPU
         import warnings
 
-        warnings.warn(f"{path} cannot be read, and Result.return_value is None: {error}",
+        warnings.warn(f"{path} cannot be read, and Result.return_value is None: "
+                      f"{error}",
                       RuntimeWarning, stacklevel=3)
         return None
 
@@ -87,4 +89,5 @@ def _read(path: str, plain: bool) -> Any:
             raise NotKept(foreign)
         if status.st_size > len(MAGIC) + BYTES_MAX or file.read(len(MAGIC)) != MAGIC:
             raise NotKept("it is not a file that a worker has left")
-        return (_shipping._PlainUnpickler if plain else _failures._Unpickler)(file).load()
+        return (_shipping._PlainUnpickler if plain
+                else _failures._Unpickler)(file).load()

@@ -1,6 +1,6 @@
-"""What is done to the rows of a Dataset in Python: functions of the script, and changes of
-columns. An operation takes a batch, {column: array}, and yields batches. It travels to the
-workers with the Dataset, and is loaded there at its first use."""
+"""What is done to the rows of a Dataset in Python: functions of the script, and changes
+of columns. An operation takes a batch, {column: array}, and yields batches. It travels
+to the workers with the Dataset, and is loaded there at its first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ FORMATS = ("default", "numpy", "pandas", "pyarrow", None)
 
 
 class Function:
-    """A function and its arguments, or a class that is made once a process and called."""
+    """A function and its arguments, or a class that is made once a process and
+    called."""
 
     def __init__(
         self,
@@ -58,7 +59,8 @@ class Function:
             from . import _shipping
 
             self._packed = pickle.dumps(_shipping.pack(*self._given))
-        return {"_given": None, "_packed": self._packed, "_made": None, "name": self.name}
+        return {"_given": None, "_packed": self._packed, "_made": None,
+                "name": self.name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -121,7 +123,8 @@ def of_rows(made: list[dict[str, Any]], who: str) -> Batch:
     for row in made:
         if not isinstance(row, dict):
             raise TypeError(
-                f"{who} returned {type(row).__name__}, and not a row, {{column: value}}")
+                f"{who} returned {type(row).__name__}, and not a row, {{column: "
+                f"value}}")
         if row.keys() != made[0].keys():
             raise ValueError(
                 f"{who} returned a row with the columns {sorted(map(str, row))}, and "
@@ -157,10 +160,10 @@ def of_format(made: Any, who: str) -> Batch:
     made = _frame.plain_dict(made)
     if not isinstance(made, dict):
         raise TypeError(
-            f"{who} returned {type(made).__name__}, and not a batch: {{column: array}}, a "
-            "DataFrame, or an iterator over these")
-    batch = {str(name): array if hasattr(array, "indptr") else _frame.array_of(str(name),
-                                                                               array)
+            f"{who} returned {type(made).__name__}, and not a batch: {{column: "
+            f"array}}, a DataFrame, or an iterator over these")
+    batch = {str(name): array if hasattr(array, "indptr")
+             else _frame.array_of(str(name), array)
              for name, array in made.items()}
     lengths = {name: array.shape[0] for name, array in batch.items()}
     if len(set(lengths.values())) > 1:
@@ -179,8 +182,8 @@ def arrow() -> Any:
     except ImportError:
         raise ImportError(
             "pyarrow is not installed, which reads Parquet files and has batch_format="
-            "\"pyarrow\" (pip install pyarrow); CSV, HDF5, NumPy, text and JSON files are "
-            "read without it") from None
+            "\"pyarrow\" (pip install pyarrow); CSV, HDF5, NumPy, text and JSON files "
+            "are read without it") from None
     return pyarrow
 
 
@@ -200,8 +203,8 @@ def of_arrow(column: Any) -> Any:
 
 
 class Op:
-    """An operation. keeps: are there as many rows afterwards? None: that is seen when it
-    is applied. batch_size: rows that it gets at most at a time; None: any number."""
+    """An operation. keeps: are there as many rows afterwards? None: that is seen when
+    it is applied. batch_size: rows that it gets at most at a time; None: any number."""
 
     keeps: bool | None = True
     batch_size: int | None = None
@@ -217,9 +220,9 @@ class Op:
         if rows_of(made) != rows_of(batch):
             raise ValueError(
                 f"{self.name} returned {rows_of(made)} rows for a batch of "
-                f"{rows_of(batch)}: a function that changes the number of rows is given to "
-                "map_batches() with udf_modifying_row_count=True, or to filter() or "
-                "flat_map()")
+                f"{rows_of(batch)}: a function that changes the number of rows is "
+                "given to map_batches() with udf_modifying_row_count=True, or to "
+                "filter() or flat_map()")
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -375,15 +378,15 @@ class Columns(Op):
         self._check(list(names), batch)
         made = {names.get(name, name): array for name, array in batch.items()}
         if len(made) < len(batch):
-            raise ValueError(f"rename_columns: two columns would have the same name; the "
-                             f"columns are {list(batch)}")
+            raise ValueError("rename_columns: two columns would have the same name; "
+                             f"the columns are {list(batch)}")
         return made
 
     def _check(self, names: list[str], batch: Batch) -> None:
         for name in names:
             if name not in batch:
-                raise KeyError(f"{self.name}: there is no column {name!r}; the columns are "
-                               f"{list(batch)}")
+                raise KeyError(f"{self.name}: there is no column {name!r}; the columns "
+                               f"are {list(batch)}")
 
 
 # ---- Chains ----

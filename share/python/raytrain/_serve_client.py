@@ -15,9 +15,9 @@ from typing import Any, Mapping
 from . import _records
 from .errors import NotFound, RaytrainError
 
-_DTYPES = {"BOOL": "?", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4", "UINT64": "<u8",
-           "INT8": "i1", "INT16": "<i2", "INT32": "<i4", "INT64": "<i8", "FP16": "<f2",
-           "FP32": "<f4", "FP64": "<f8"}
+_DTYPES = {"BOOL": "?", "UINT8": "u1", "UINT16": "<u2", "UINT32": "<u4",
+           "UINT64": "<u8", "INT8": "i1", "INT16": "<i2", "INT32": "<i4",
+           "INT64": "<i8", "FP16": "<f2", "FP32": "<f4", "FP64": "<f8"}
 
 
 class ServeError(RaytrainError):
@@ -78,7 +78,8 @@ class Client:
             ValueError: There are several.
         """
         if self._name is None:
-            models = [m["name"] for m in self.request("GET", "/raytrain/state")["models"]]
+            state = self.request("GET", "/raytrain/state")
+            models = [model["name"] for model in state["models"]]
             if len(models) != 1:
                 raise ValueError("name= is one of " + ", ".join(models))
             self._name = models[0]
@@ -161,7 +162,8 @@ class Client:
 
     def _send(self, method: str, path: str, body: bytes | None,
               headers: dict[str, Any]) -> tuple[Any, ...]:
-        """The answer, and its bytes. The service may have closed a connection that was kept."""
+        """The answer, and its bytes. The service may have closed a connection that was
+        kept."""
         if not hasattr(self._thread, "connection"):
             self._thread.connection = _connection(self)
         connection = self._thread.connection
@@ -216,14 +218,16 @@ def _address_of(where: str) -> dict[str, Any]:
             continue
         if address["foreign"]:
             raise PermissionError(
-                f"{address['foreign']}, and no data are sent to the address in it; if you "
-                f"trust it, ask for it by its URL: Client({address.get('url')!r}, token=...)")
+                f"{address['foreign']}, and no data are sent to the address in it; if "
+                f"you trust it, ask for it by its URL: Client({address.get('url')!r}, "
+                "token=...)")
         return address
     raise NotFound(f"{where} is not served now: type: raytrain-serve {where}")
 
 
 def _trusting(cert: str | None) -> Any:
-    """An ssl.SSLContext that trusts this certificate, whether a CA has signed it or not."""
+    """An ssl.SSLContext that trusts this certificate, whether a CA has signed it or
+    not."""
     if cert is None:
         return None
     import ssl
@@ -267,8 +271,8 @@ def _columns(data: Any, inputs: list[Any]) -> dict[str, Any]:
 
 
 def _series(column: Any) -> Any:
-    """An array of a column of pandas: of objects, None for one that is missing, unless it
-    is one of NumPy's numbers."""
+    """An array of a column of pandas: of objects, None for one that is missing, unless
+    it is one of NumPy's numbers."""
     array = column.to_numpy()
     return array if array.dtype != object else \
         column.astype(object).where(column.notna(), None).to_numpy()
@@ -279,7 +283,8 @@ def _input(meta: dict[str, Any], values: Any) -> tuple[Any, ...]:
     import numpy
 
     if meta["datatype"] == "BYTES":
-        texts = [v if isinstance(v, bytes) else b"" if v is None or v != v else str(v).encode()
+        texts = [v if isinstance(v, bytes) else b"" if v is None or v != v
+                 else str(v).encode()
                  for v in numpy.asarray(values, object).reshape(-1).tolist()]
         data = b"".join(len(t).to_bytes(4, "little") + t for t in texts)
         shape = [len(texts)]
@@ -318,7 +323,8 @@ def _read(answer: http.client.HTTPResponse, data: bytes) -> Any:
         bad = answer.status in (400, 413, 415)
         raise (BadRequest if bad else ServeError)(answer.status, text)
     said = json.loads(head) if head else None
-    if not isinstance(said, dict) or "outputs" not in said or "model_version" not in said:
+    if (not isinstance(said, dict) or "outputs" not in said
+            or "model_version" not in said):
         return said
     made, at = {}, len(head)
     for meta in said["outputs"]:

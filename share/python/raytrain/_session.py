@@ -1,5 +1,5 @@
-"""The session of this process: its connection to its worker. Outside raytrain-run a stand-in
-for one lone worker. The calls of a training function are in _context.py."""
+"""The session of this process: its connection to its worker. Outside raytrain-run a
+stand-in for one lone worker. The calls of a training function are in _context.py."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def session() -> Session | LoneSession:
 
 
 def server() -> Server:
-    """What reads checkpoints and datasets for this process: its worker, or its helper."""
+    """What reads checkpoints and datasets for this process: its worker, or its
+    helper."""
     connection = session()
     if isinstance(connection, LoneSession):
         return helper()
@@ -53,8 +54,8 @@ _facts: Facts | None = None
 
 
 def facts() -> Facts:
-    """Where this worker is, and what it is a part of. Every process of the worker can read
-    it; the process that trains opens the session by that."""
+    """Where this worker is, and what it is a part of. Every process of the worker can
+    read it; the process that trains opens the session by that."""
     global _facts
 
     if _session is not None:
@@ -90,8 +91,8 @@ def _read_facts(path: str) -> Facts:
             return cast("Facts", {**json.load(text), "iteration": 0})
     except OSError as e:
         raise errors.RaytrainError(
-            f"cannot read {file}: {e.strerror}. Has the worker that started this process "
-            "ended?", "ECOMM") from None
+            f"cannot read {file}: {e.strerror}. Has the worker that started this "
+            "process ended?", "ECOMM") from None
 
 
 # ---- The newest checkpoint of this attempt ----
@@ -158,9 +159,9 @@ class Session:
             raise errors.from_reply(reply.get("error", {})) from None
 
     def _install(self) -> None:
-        """A request to stop reaches this process by its session, so SIGTERM, which Slurm
-        sends to all processes, does not end it. And the worker learns of an exception
-        that ends it."""
+        """A request to stop reaches this process by its session, so SIGTERM, which
+        Slurm sends to all processes, does not end it. And the worker learns of an
+        exception that ends it."""
         import atexit
         import signal
 
@@ -178,8 +179,8 @@ class Session:
 
     def _fork_begin(self) -> None:
         """A forked process has the handler of this one until _forked. A SIGTERM in
-        between would be lost, and a Pool that ends its processes that way would wait for
-        them forever: so it has to wait."""
+        between would be lost, and a Pool that ends its processes that way would wait
+        for them forever: so it has to wait."""
         import signal
 
         self._mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -190,7 +191,8 @@ class Session:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._mask.before)
 
     def _forked(self) -> None:
-        """A forked process, such as a DataLoader worker, is not a worker of raytrain."""
+        """A forked process, such as a DataLoader worker, is not a worker of
+        raytrain."""
         import signal
 
         self._connection.close()
@@ -226,7 +228,8 @@ class Session:
 
     def _leave(self, kind: type[BaseException], value: BaseException,
                traceback: TracebackType | None) -> None:
-        """Another thread is in the middle of a call, which may wait for other workers."""
+        """Another thread is in the middle of a call, which may wait for other
+        workers."""
         try:
             self._excepthook(kind, value, traceback)
         finally:
@@ -250,7 +253,8 @@ class Session:
             raise errors.RaytrainError(
                 f"the session belongs to process {self.pid}: a process that it has "
                 "forked, such as a DataLoader worker, cannot make calls of it; it has "
-                "what get_context() says, and gives its results to that process", "EINVAL")
+                "what get_context() says, and gives its results to that process",
+                "EINVAL")
 
     def _gone(self) -> NoReturn:
         """Without its worker this process is of no use, and must not train on."""
@@ -287,9 +291,9 @@ class Session:
             self.call("warning", {"text": text})
 
     def report(self, metrics: dict[str, Any], offer: Offer | None = None) -> None:
-        """End an iteration. offer() makes the table of a checkpoint, and the answers to the
-        worker's questions about it. What is wrong with this rank's call goes to the other
-        ranks, too: they wait."""
+        """End an iteration. offer() makes the table of a checkpoint, and the answers to
+        the worker's questions about it. What is wrong with this rank's call goes to the
+        other ranks, too: they wait."""
         request: dict[str, Any] = {"asks_stop": self.asked_stop, "gathers": gathers,
                                    "asks_checkpoint": self.asked_checkpoint}
         asks = None
@@ -302,8 +306,8 @@ class Session:
             request["metrics"] = recorded.numbers
             if recorded.typed:
                 request["typed"] = recorded.typed
-            # Of the other ranks, that they report in this way is all that matters, unless
-            # a callback is to have it.
+            # Of the other ranks, that they report in this way is all that matters,
+            # unless a callback is to have it.
             is_first = self.info["rank"] == 0
             request["reported"] = recorded.reported if is_first or gathers else "{}"
             for note in recorded.notes if is_first else ():
@@ -346,17 +350,20 @@ def torchrun_place() -> Facts | None:
         rank, size = int(values["RANK"]), int(values["WORLD_SIZE"])
         here = int(values.get("LOCAL_WORLD_SIZE", size))
         return {"rank": rank, "world_size": size,
-                "local_rank": int(values.get("LOCAL_RANK", 0)), "local_world_size": here,
+                "local_rank": int(values.get("LOCAL_RANK", 0)),
+                "local_world_size": here,
                 "node_rank": int(values.get("GROUP_RANK", rank // here)),
                 "nodes": max(1, size // here)}
     except (ValueError, ZeroDivisionError):
         raise errors.InvalidArgument(
-            "RANK, WORLD_SIZE, LOCAL_RANK or LOCAL_WORLD_SIZE in the environment is not a "
-            "number that torchrun sets; unset them to train as one process") from None
+            "RANK, WORLD_SIZE, LOCAL_RANK or LOCAL_WORLD_SIZE in the environment is "
+            "not a number that torchrun sets; unset them to train as one "
+            "process") from None
 
 
 class LoneSession:
-    """Outside raytrain-run: one worker, whose reports are checked and then forgotten."""
+    """Outside raytrain-run: one worker, whose reports are checked and then
+    forgotten."""
 
     def __init__(self) -> None:
         import socket
@@ -398,4 +405,5 @@ class LoneSession:
         self.info["iteration"] += 1
         if offer is not None and not self._warned:
             self._warned = True
-            self.warn("outside raytrain-run, checkpoints that are reported are not kept")
+            self.warn("outside raytrain-run, checkpoints that are reported are not "
+                      "kept")

@@ -6,9 +6,9 @@ from typing import Any, Dict, ItemsView, Iterator, KeysView, ValuesView
 
 
 class Settings(Dict[str, Any]):
-    """A train_loop_config that remembers which keys were read, so that the worker can name
-    those that were not, perhaps because they are misspelt. Who looks at all of it has
-    read every key."""
+    """A train_loop_config that remembers which keys were read, so that the worker can
+    name those that were not, perhaps because they are misspelt. Who looks at all of it
+    has read every key."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         super().__init__({name: Settings(value) if type(value) is dict else value

@@ -37,8 +37,8 @@ def is_divided(value: Any) -> bool:
 
 
 def part_of(value: Any, path: str) -> Any:
-    """What this process has of a DTensor or ShardedTensor, as a Shard whose array shares
-    the memory of the tensor; or a plain tensor, if every process has all of it.
+    """What this process has of a DTensor or ShardedTensor, as a Shard whose array
+    shares the memory of the tensor; or a plain tensor, if every process has all of it.
 
     Raises TypeError if the part is no slab of the whole, or a term of a sum.
     """
@@ -52,7 +52,8 @@ def part_of(value: Any, path: str) -> Any:
 
 def _chunk(size: int, n: int, nth: int) -> tuple[int, int]:
     """The nth of n chunks along an axis of this size: (start, size). As torch.chunk()
-    divides it: all chunks but the last ones are equal, and the last ones may be empty."""
+    divides it: all chunks but the last ones are equal, and the last ones may be
+    empty."""
     each = -(-size // n)
     start = min(nth * each, size)
     return start, min(each, size - start)

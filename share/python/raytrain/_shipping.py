@@ -1,6 +1,7 @@
-"""How a training function travels from the process that calls fit() to the workers: a file
-that only its owner can read. With cloudpickle any function does, also one of a notebook or
-a closure; without it, one that a module, or the script, defines at its top level."""
+"""How a training function travels from the process that calls fit() to the workers: a
+file that only its owner can read. With cloudpickle any function does, also one of a
+notebook or a closure; without it, one that a module, or the script, defines at its top
+level."""
 from __future__ import annotations
 
 import contextlib
@@ -48,8 +49,8 @@ def _by_name(function: object) -> dict[str, Any]:
     if reason:
         raise ShippingError(
             f"{describe(function)} cannot be sent to the workers: {reason}. Install "
-            "cloudpickle (Debian: python3-cloudpickle), or define the function at the top "
-            "level of a file")
+            "cloudpickle (Debian: python3-cloudpickle), or define the function at the "
+            "top level of a file")
     return {"kind": "name", "module": module, "name": name, "file": file}
 
 
@@ -70,20 +71,21 @@ def pack(function: object, config: object) -> dict[str, Any]:
         try:
             return {**where, "data": pickle.dumps(config)}
         except Exception as error:
-            raise ShippingError(f"train_loop_config cannot be sent to the workers: {error}"
+            raise ShippingError("train_loop_config cannot be sent to the workers: "
+                                f"{error}"
                                 ) from error
     try:
         return {"kind": "pickle", "data": cloudpickle.dumps((function, config))}
     except Exception as error:
         raise ShippingError(
             f"{describe(function)} or its configuration cannot be sent to the workers: "
-            f"{error}. What it refers to, such as an open file, a lock or a connection, "
-            "must be made inside the function") from error
+            f"{error}. What it refers to, such as an open file, a lock or a "
+            "connection, must be made inside the function") from error
 
 
 class Wrapped:
-    """An object of a class that is not raytrain's: pickled by itself, since a worker can
-    load it only once it has the script.
+    """An object of a class that is not raytrain's: pickled by itself, since a worker
+    can load it only once it has the script.
 
     data: The pickled object.
     """
@@ -114,8 +116,8 @@ def wrapped(value: Any) -> Any:
     try:
         return Wrapped(pickler.dumps(value))
     except Exception as error:
-        raise ShippingError(f"the {kind.__qualname__} of the trainer cannot be sent to the "
-                            f"workers: {error}") from error
+        raise ShippingError(f"the {kind.__qualname__} of the trainer cannot be sent to "
+                            f"the workers: {error}") from error
 
 
 def opened(value: Any) -> Any:
@@ -129,8 +131,9 @@ class ScriptImported(BaseException):
 
 
 def _import_script(file: str) -> None:
-    """Run the script as a module, so that its `if __name__ == "__main__":` does not, and
-    let it stand for __main__, where pickle looks for what the script has defined."""
+    """Run the script as a module, so that its `if __name__ == "__main__":` does not,
+    and let it stand for __main__, where pickle looks for what the script has
+    defined."""
     import types
 
     module = types.ModuleType("__raytrain_main__")
@@ -174,7 +177,8 @@ def unpack(packed: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Numbers, texts, bytes and containers of these: nothing that is imported or called."""
+    """Numbers, texts, bytes and containers of these: nothing that is imported or
+    called."""
 
     def find_class(self, module: str, name: str) -> NoReturn:
         raise pickle.UnpicklingError(f"{module}.{name} is not plain data")
@@ -192,8 +196,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def summary(function: object, config: object) -> dict[str, Any]:
-    """What outline() gives: the name of a function, and of its configuration what is plain
-    data."""
+    """What outline() gives: the name of a function, and of its configuration what is
+    plain data."""
     if isinstance(config, dict):
         config = {name: value for name, value in config.items()
                   if _is_plain(name) and _is_plain(value)}
@@ -201,8 +205,8 @@ def summary(function: object, config: object) -> dict[str, Any]:
 
 
 def outline(path: str) -> dict[str, Any]:
-    """The summary of the run in this directory; {} if fit() has not started it. To read it
-    runs no code: the run may come from elsewhere."""
+    """The summary of the run in this directory; {} if fit() has not started it. To read
+    it runs no code: the run may come from elsewhere."""
     try:
         with _opened(os.path.join(path, PAYLOAD)) as file:
             found = _PlainUnpickler(file).load()
@@ -230,13 +234,13 @@ def write(path: str, packed: dict[str, Any]) -> None:
 
 
 def _opened(path: str) -> BinaryIO:
-    """The file, from what outline() gives on. It must be this user's, and the file itself:
-    not a link, which others could have made where they may write."""
+    """The file, from what outline() gives on. It must be this user's, and the file
+    itself: not a link, which others could have made where they may write."""
     try:
         file = open(_records.open_fd(path), "rb")
     except _records.RecordError as error:
-        raise ShippingError(f"{path}: {error.strerror}; it would run the code of another "
-                            "file") from None
+        raise ShippingError(f"{path}: {error.strerror}; it would run the code of "
+                            "another file") from None
     foreign = _records.foreign(path, os.fstat(file.fileno()))
     if not foreign and file.read(len(MAGIC)) == MAGIC:
         return file

@@ -44,7 +44,8 @@ class Slots:
 
 
 class _Slot:
-    """Memory for one batch, and whether something still refers to the last one in it."""
+    """Memory for one batch, and whether something still refers to the last one in
+    it."""
 
     def __init__(self, memory: Any = None) -> None:
         self.memory = memory

@@ -1,5 +1,6 @@
-"""Rows that the reader of files has no format for: numbers, objects of Python, datasets of
-torch, Parquet and JSON files. What is large is read in the workers, as operations do."""
+"""Rows that the reader of files has no format for: numbers, objects of Python, datasets
+of torch, Parquet and JSON files. What is large is read in the workers, as operations
+do."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def check_path(path: Any) -> None:
 
 
 # Of Ray's tasks that read: how many there are, and what each has.
-_TASKS = {"parallelism", "concurrency", "override_num_blocks", "ray_remote_args", "num_cpus",
-          "num_gpus", "memory"}
+_TASKS = {"parallelism", "concurrency", "override_num_blocks", "ray_remote_args",
+          "num_cpus", "num_gpus", "memory"}
 
 
 def without_tasks(options: dict[str, Any]) -> dict[str, Any]:
@@ -76,8 +77,9 @@ def columns_of_items(items: Any) -> Batch:
 
 
 class Numbers:
-    """A file of the numbers 0 .. n - 1 as the column "id", written a part at a time. The
-    name of the column is in the file, of which a run keeps a copy with another name."""
+    """A file of the numbers 0 .. n - 1 as the column "id", written a part at a time.
+    The name of the column is in the file, of which a run keeps a copy with another
+    name."""
 
     def __init__(self, n: int) -> None:
         import zipfile
@@ -107,7 +109,8 @@ def torch_op(dataset: Any) -> _row_ops.Op:
         raise TypeError(
             "from_torch() takes a dataset with a length, whose items have numbers, not "
             f"{type(dataset).__name__}; of an iterable one, from_items(list(dataset))")
-    op = _row_ops.MapBatches(Function(_torch_rows, (dataset,)), _TORCH_ROWS, "numpy", True)
+    op = _row_ops.MapBatches(Function(_torch_rows, (dataset,)), _TORCH_ROWS, "numpy",
+                             True)
     op.name = f"from_torch({type(dataset).__name__})"
     return op
 
@@ -146,8 +149,8 @@ _NUMBERS = {**_WHOLE, "halffloat": "float16", "float": "float32", "double": "flo
 
 
 class ReadGroups(_row_ops.Op):
-    """Of the places of row groups, their rows. dtypes: those of columns that not all row
-    groups would give the same type."""
+    """Of the places of row groups, their rows. dtypes: those of columns that not all
+    row groups would give the same type."""
 
     keeps = False
     batch_size = 1
@@ -169,8 +172,9 @@ class ReadGroups(_row_ops.Op):
                 for part in file.iter_batches(row_groups=[int(group)],
                                               columns=self.columns):
                     table = arrow.Table.from_batches([part])
-                    yield _row_ops.of_format({name: self._column(name, table.column(name))
-                                              for name in table.column_names}, path)
+                    columns = {name: self._column(name, table.column(name))
+                               for name in table.column_names}
+                    yield _row_ops.of_format(columns, path)
 
     def _column(self, name: str, column: Any) -> Any:
         values = _row_ops.of_arrow(column)
@@ -245,8 +249,8 @@ def parquet_groups(paths: Any, columns: list[str] | None
             file = pyarrow.parquet.ParquetFile(opened)
             missing = [n for n in columns or [] if n not in file.schema_arrow.names]
             if missing:
-                raise KeyError(f"{path}: there is no column {missing[0]!r}; the columns are "
-                               f"{list(file.schema_arrow.names)}")
+                raise KeyError(f"{path}: there is no column {missing[0]!r}; the "
+                               f"columns are {list(file.schema_arrow.names)}")
             types.add(file, columns or file.schema_arrow.names)
             for group in range(file.metadata.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
@@ -293,8 +297,8 @@ class ParseLines(_row_ops.Op):
             for name in row:
                 if name not in self.kinds:
                     raise ValueError(
-                        f"read_json: a row has {name!r}, which the first {_SEEN_LINES} rows "
-                        "have not: name it in dtypes={NAME: \"float64\"}")
+                        f"read_json: a row has {name!r}, which the first {_SEEN_LINES} "
+                        "rows have not: name it in dtypes={NAME: \"float64\"}")
         yield {name: _column(name, kind, [row.get(name) for row in rows])
                for name, kind in self.kinds.items()} if rows else {}
 
@@ -310,8 +314,8 @@ def _object(line: str) -> dict[str, Any]:
                          "from_items(json.load(file))")
     for name, value in row.items():
         if isinstance(value, dict):
-            raise ValueError(f"read_json: {name!r} is an object within an object, which a "
-                             "column cannot hold")
+            raise ValueError(f"read_json: {name!r} is an object within an object, "
+                             "which a column cannot hold")
     return row
 
 
@@ -322,8 +326,9 @@ def _column(name: str, kind: str | None, values: list[Any]) -> Any:
         return _frame.array_of(name, values)
     missing = any(value is None for value in values)
     if missing and not kind.startswith("float"):
-        raise ValueError(f"read_json: {name!r} is missing in a row, and the first rows were "
-                         f"all {kind}: dtypes={{{name!r}: \"float64\"}} has NaN for it")
+        raise ValueError(f"read_json: {name!r} is missing in a row, and the first rows "
+                         f"were all {kind}: dtypes={{{name!r}: \"float64\"}} has NaN "
+                         "for it")
     try:
         return numpy.array([numpy.nan if v is None else v for v in values], kind)
     except (TypeError, ValueError, OverflowError) as error:
@@ -344,7 +349,8 @@ def json_kinds(path: Any, dtypes: dict[str, Any] | None) -> dict[str, str | None
         values += [row.get(name) for row in rows]
         kinds[name] = _kind(values)
     for name, dtype in (dtypes or {}).items():
-        text = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+        text = (dtype if isinstance(dtype, str)
+                else getattr(dtype, "__name__", str(dtype)))
         kinds[name] = {"int": "int64", "float": "float64"}.get(text, text)
     if not kinds:
         raise ValueError(f"read_json: {path!r} has no rows")
@@ -375,8 +381,8 @@ def _first_lines(path: Any) -> list[str]:
         with open(file, "rb") as raw:
             start = raw.read(4)
         if start == b"\x28\xb5\x2f\xfd":
-            raise ValueError(f"read_json: {file} is compressed with zstd, from which the "
-                             "types are not found out: name all columns in dtypes=")
+            raise ValueError(f"read_json: {file} is compressed with zstd, from which "
+                             "the types are not found out: name all columns in dtypes=")
         opened: Any = gzip.open if start[:2] == b"\x1f\x8b" else open
         with opened(file, "rt", encoding="utf-8", errors="surrogateescape") as text:
             lines += itertools.islice((line for line in text if line.strip()),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def save(checkpoint: Checkpoint, path: str) -> None:
-    """Make a checkpoint file of a Checkpoint that was never saved, by a helper of its own,
-    so that neither process keeps memory of that size."""
+    """Make a checkpoint file of a Checkpoint that was never saved, by a helper of its
+    own, so that neither process keeps memory of that size."""
     save_offered(lambda: _offer.offer(checkpoint), path)
 
 
@@ -30,8 +30,9 @@ def save_offered(offer: Offer, path: str) -> None:
 
 
 def stored(given: Any, scratch: str) -> str:
-    """The path of a checkpoint or a run, for a program. given: a Checkpoint, a Result or a
-    path; of a Checkpoint that was never saved, a file is made in the directory scratch.
+    """The path of a checkpoint or a run, for a program. given: a Checkpoint, a Result
+    or a path; of a Checkpoint that was never saved, a file is made in the directory
+    scratch.
 
     Raises ValueError if it is none of them.
     """
@@ -43,6 +44,7 @@ def stored(given: Any, scratch: str) -> str:
     if isinstance(path, (str, os.PathLike)):
         path = _extracted.file_of(os.fspath(path)) or path
     if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
-        raise ValueError("checkpoint is a Result, a Checkpoint, such as result.checkpoint, or "
-                         f"the path of a run or a checkpoint, not {given!r}")
+        raise ValueError("checkpoint is a Result, a Checkpoint, such as "
+                         "result.checkpoint, or the path of a run or a checkpoint, not "
+                         f"{given!r}")
     return os.path.abspath(path)

@@ -1,6 +1,6 @@
-"""What can be done to a Dataset before rows are read: each call gives another Dataset, and
-reads nothing. What files alone decide is done by the reader of files; functions of the script
-are called in the workers, when these read the rows."""
+"""What can be done to a Dataset before rows are read: each call gives another Dataset,
+and reads nothing. What files alone decide is done by the reader of files; functions of
+the script are called in the workers, when these read the rows."""
 
 from __future__ import annotations
 
@@ -49,22 +49,23 @@ class Transforms:
         """A Dataset of the batches that a function makes of these.
 
         Args:
-            fn: Takes a batch, {column: array}, and returns another, or yields several. Or a
-                class whose objects do: one is made in each worker.
-            batch_size: The rows of a batch at most; "default" is 1024, None what is read at
-                a time.
-            batch_format: "numpy", "pandas" or "pyarrow": what a batch is. Any of these may be
-                returned.
+            fn: Takes a batch, {column: array}, and returns another, or yields several.
+                Or a class whose objects do: one is made in each worker.
+            batch_size: The rows of a batch at most; "default" is 1024, None what is
+                read at a time.
+            batch_format: "numpy", "pandas" or "pyarrow": what a batch is. Any of these
+                may be returned.
             fn_args: Passed to fn after the batch.
             fn_kwargs: Passed to fn by name.
             fn_constructor_args: Passed to the class.
             fn_constructor_kwargs: Passed to the class by name.
-            udf_modifying_row_count: False: there are as many rows in each batch afterwards,
-                and the function is called in every epoch. True: the workers call it once for
-                all rows, before the first epoch, and keep what it returns in files. None: as
-                the first rows of rank 0 show.
-            resources: num_cpus, num_gpus, memory, concurrency and compute have no effect: the
-                function runs in the workers that train, with their resources.
+            udf_modifying_row_count: False: there are as many rows in each batch
+                afterwards, and the function is called in every epoch. True: the workers
+                call it once for all rows, before the first epoch, and keep what it
+                returns in files. None: as the first rows of rank 0 show.
+            resources: num_cpus, num_gpus, memory, concurrency and compute have no
+                effect: the function runs in the workers that train, with their
+                resources.
 
         Returns:
             The Dataset.
@@ -77,12 +78,14 @@ class Transforms:
                             tuple(fn_constructor_args or ()), fn_constructor_kwargs)
         keeps = None if udf_modifying_row_count is None else not udf_modifying_row_count
         size: Any = 1024 if batch_size == "default" else batch_size
-        return self._changed_by(_row_ops.MapBatches(function, size, batch_format, keeps))
+        return self._changed_by(_row_ops.MapBatches(function, size, batch_format,
+                                                    keeps))
 
     def map(self, fn: Callable[..., Any], *, fn_args: Iterable[Any] | None = None,
             fn_kwargs: dict[str, Any] | None = None,
             fn_constructor_args: Iterable[Any] | None = None,
-            fn_constructor_kwargs: dict[str, Any] | None = None, **resources: Any) -> Any:
+            fn_constructor_kwargs: dict[str, Any] | None = None,
+            **resources: Any) -> Any:
         """A Dataset of the rows that a function makes, one of each row. map_batches()
         is much faster.
 
@@ -120,8 +123,8 @@ class Transforms:
             The Dataset.
         """
         return self._changed_by(_row_ops.FlatMap(_function(
-            "flat_map", fn, fn_args, fn_kwargs, fn_constructor_args, fn_constructor_kwargs,
-            resources)))
+            "flat_map", fn, fn_args, fn_kwargs, fn_constructor_args,
+            fn_constructor_kwargs, resources)))
 
     def filter(self, fn: Callable[..., Any] | None = None, expr: str | None = None, *,
                fn_args: Iterable[Any] | None = None,
@@ -223,7 +226,8 @@ class Transforms:
             return self._with(columns=left)
         return self._with(exclude=[*(self._settings.get("exclude") or []), *names])
 
-    def rename_columns(self, names: dict[str, str] | list[str], **resources: Any) -> Any:
+    def rename_columns(self, names: dict[str, str] | list[str],
+                       **resources: Any) -> Any:
         """The columns with other names.
 
         Args:
@@ -237,8 +241,10 @@ class Transforms:
             ValueError: Something else is given.
         """
         if isinstance(names, dict):
-            if not names or not all(isinstance(n, str) for n in [*names, *names.values()]):
-                raise ValueError(f"rename_columns: names are {{old: new}}, not {names!r}")
+            both = [*names, *names.values()]
+            if not names or not all(isinstance(name, str) for name in both):
+                raise ValueError(f"rename_columns: names are {{old: new}}, not "
+                                 f"{names!r}")
             return self._changed_by(_row_ops.Columns(names=dict(names)))
         return self._changed_by(_row_ops.Columns(names=_names("rename_columns", names)))
 
@@ -296,8 +302,8 @@ class Transforms:
         bounds = [0, *indices]
         for a, b in zip(bounds, bounds[1:]):
             if not isinstance(b, int) or b <= a:
-                raise ValueError("split_at_indices: indices are positive and rise, so that "
-                                 f"each part has rows, not {indices!r}")
+                raise ValueError("split_at_indices: indices are positive and rise, so "
+                                 f"that each part has rows, not {indices!r}")
         if not indices:
             raise ValueError("split_at_indices: there are no indices")
         ds = self._settled()
@@ -321,8 +327,8 @@ class Transforms:
         """Two parts, for training and for a test, which has the last rows.
 
         Args:
-            test_size: The share of the test, between 0 and 1, or its number of rows. For
-                this number, rows that a function makes are counted here.
+            test_size: The share of the test, between 0 and 1, or its number of rows.
+                For this number, rows that a function makes are counted here.
             shuffle: Divide the rows at random.
             seed: Of this division. None: another one each time.
             stratify: Not available.
@@ -334,15 +340,15 @@ class Transforms:
             ValueError: test_size leaves one of them without rows, or stratify is given.
         """
         if stratify is not None:
-            raise ValueError("train_test_split: stratify is not available; filter(expr=) for "
-                             "each class, and split that")
+            raise ValueError("train_test_split: stratify is not available; "
+                             "filter(expr=) for each class, and split that")
         if seed is None and shuffle:
             seed = random.getrandbits(SEED_BITS)
         at = _seed(seed) if shuffle and seed is not None else None
         if isinstance(test_size, float):
             if not 0 < test_size < 1:
-                raise ValueError(f"test_size is between 0 and 1, or a number of rows, not "
-                                 f"{test_size}")
+                raise ValueError("test_size is between 0 and 1, or a number of rows, "
+                                 f"not {test_size}")
             train, test = self._shares([1 - test_size], at)
             return train, test
         ds: Any = self._settled()
@@ -357,8 +363,8 @@ class Transforms:
     def _shares(self, proportions: list[float], seed: int | None) -> list[Any]:
         if not proportions or any(not 0 < p < 1 for p in proportions) \
                 or sum(proportions) >= 1:
-            raise ValueError("split_proportionately: proportions are greater than 0, and "
-                             f"their sum is less than 1, not {proportions!r}")
+            raise ValueError("split_proportionately: proportions are greater than 0, "
+                             f"and their sum is less than 1, not {proportions!r}")
         ds, bounds = self._settled(), [0.0]
         for share in proportions:
             bounds.append(bounds[-1] + share)
@@ -368,8 +374,8 @@ class Transforms:
                 for a, b in zip(bounds, bounds[1:])]
 
     def _step(self, **step: Any) -> Any:
-        """Some of the rows, as a step of the option `rows`. Of rows that are shuffled, some
-        at random."""
+        """Some of the rows, as a step of the option `rows`. Of rows that are shuffled,
+        some at random."""
         steps = list(self._settings.get("rows") or [])
         if self._settings.get("shuffle") and "seed" not in step:
             step["seed"] = self._order or 0
@@ -377,8 +383,8 @@ class Transforms:
         if "seed" not in step and "first" in last and "first" in step:
             count = max((last["count"] or step["first"] + 1) - step["first"], 0)
             if not count:
-                raise ValueError(f"there are only {last['count']} rows, and none from row "
-                                 f"{step['first']} on")
+                raise ValueError(f"there are only {last['count']} rows, and none from "
+                                 f"row {step['first']} on")
             if last["count"] and step["count"]:
                 count = min(count, step["count"])
             elif not last["count"]:
@@ -387,8 +393,9 @@ class Transforms:
         else:
             steps.append(step)
         if len(steps) > STEPS_MAX:
-            raise ValueError(f"more than {STEPS_MAX} shuffles, limits and splits follow each "
-                             "other: make the rows first, from_pandas(ds.to_pandas())")
+            raise ValueError(f"more than {STEPS_MAX} shuffles, limits and splits "
+                             "follow each other: make the rows first, "
+                             "from_pandas(ds.to_pandas())")
         return self._with(rows=steps)
 
     # ---- Helpers ----
@@ -413,8 +420,8 @@ class Transforms:
         return changed if op.keeps is not False else changed._followed([])
 
     def _settled(self) -> Any:
-        """Of rows whose number is known: a Dataset that follows the last function that may
-        change it; this one, if there is none."""
+        """Of rows whose number is known: a Dataset that follows the last function that
+        may change it; this one, if there is none."""
         unknown = [i for i, op in enumerate(self._functions)
                    if _row_ops.keeps_rows(op) is None]
         if not unknown:
@@ -456,15 +463,16 @@ def _function(who: str, fn: Any, args: Any, kwargs: Any, constructor_args: Any,
 
 
 # Of Ray's tasks and actors.
-_RESOURCES = {"compute", "concurrency", "num_cpus", "num_gpus", "memory", "zero_copy_batch",
-              "accelerator_type", "scheduling_strategy", "resources", "max_retries",
-              "max_restarts", "runtime_env", "label_selector"}
+_RESOURCES = {"compute", "concurrency", "num_cpus", "num_gpus", "memory",
+              "zero_copy_batch", "accelerator_type", "scheduling_strategy",
+              "resources", "max_retries", "max_restarts", "runtime_env",
+              "label_selector"}
 
 
 def _check_resources(who: str, resources: dict[str, Any]) -> None:
     if resources.get("ray_remote_args_fn") is not None:
-        raise ValueError(f"{who}: ray_remote_args_fn is not possible: functions run in the "
-                         "workers that train")
+        raise ValueError(f"{who}: ray_remote_args_fn is not possible: functions run in "
+                         "the workers that train")
     unknown = sorted(set(resources) - _RESOURCES - {"ray_remote_args_fn"})
     if unknown:
         raise TypeError(f"{who}() has no argument {unknown[0]!r}")
@@ -481,8 +489,9 @@ def _names(who: str, names: Any) -> list[str]:
 
 def _check_count(who: str, n: Any) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"{who}: the number of rows is an integer of at least 1, or a share "
-                         f"between 0 and 1, not {n!r}" if who == "train_test_split" else
+        raise ValueError(f"{who}: the number of rows is an integer of at least 1, or a "
+                         "share between 0 and 1, not "
+                         f"{n!r}" if who == "train_test_split" else
                          f"{who}: an integer of at least 1, not {n!r}")
 
 

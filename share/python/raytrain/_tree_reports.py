@@ -1,5 +1,5 @@
-"""What the callbacks of raytrain.xgboost and raytrain.lightgbm have in common: which metrics of
-a round are reported, and the model as a file of a checkpoint."""
+"""What the callbacks of raytrain.xgboost and raytrain.lightgbm have in common: which
+metrics of a round are reported, and the model as a file of a checkpoint."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class TreeReports:
         filename: The file of the model in the checkpoint.
         frequency: A checkpoint after as many rounds; 0: none but the last one.
         checkpoint_at_end: Report a checkpoint after the last round.
-        results_postprocessing_fn: Called with the dict of metrics before it is reported;
-            returns another one.
+        results_postprocessing_fn: Called with the dict of metrics before it is
+            reported; returns another one.
     """
 
     CHECKPOINT_NAME = ""
@@ -48,7 +48,8 @@ class TreeReports:
                 {name: name for name in self._metrics}
             missing = [name for name in names.values() if name not in found]
             if missing:
-                raise KeyError(f"metrics: there is no {', '.join(missing)}; this round has "
+                raise KeyError(f"metrics: there is no {', '.join(missing)}; this round "
+                               "has "
                                + (", ".join(found) or "none: evaluate a dataset"))
             found = {name: found[metric] for name, metric in names.items()}
         return self._postprocess(found) if self._postprocess else found

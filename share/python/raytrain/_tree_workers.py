@@ -1,5 +1,5 @@
-"""Functions that train trees with the Python module of the library: what surrounds them in the
-workers, and the trainers that have them."""
+"""Functions that train trees with the Python module of the library: what surrounds them
+in the workers, and the trainers that have them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class XGBoostFunctionTrainer(DataParallelTrainer):
 
     def __init__(self, train_loop_per_worker: Any, *, xgboost_config: Any = None,
                  **settings: Any) -> None:
-        super().__init__(train_loop_per_worker, backend_config=xgboost_config, **settings)
+        super().__init__(train_loop_per_worker, backend_config=xgboost_config,
+                         **settings)
 
     def _backend_keys(self) -> dict[str, Any]:
         return {}
@@ -38,8 +39,8 @@ def xgboost_communicator(_config: Any) -> XGBoostCommunicator:
 
 
 class XGBoostCommunicator:
-    """A context in which XGBoost trains over all workers. Rank 0 has the tracker, through
-    which they find each other, in a thread. A single worker needs none."""
+    """A context in which XGBoost trains over all workers. Rank 0 has the tracker,
+    through which they find each other, in a thread. A single worker needs none."""
 
     def __init__(self) -> None:
         self._context: Any = None
@@ -65,7 +66,8 @@ class XGBoostCommunicator:
         # Ranks are given in the order of these texts.
         task = f"{get_context().get_world_rank():08d}"
         name = "dmlc_task_id" if "dmlc_tracker_uri" in arguments else "DMLC_TASK_ID"
-        self._context = xgboost.collective.CommunicatorContext(**{**arguments, name: task})
+        self._context = xgboost.collective.CommunicatorContext(
+            **{**arguments, name: task})
         self._context.__enter__()
         return self
 
@@ -84,7 +86,8 @@ class XGBoostCommunicator:
         return {**self._tracker.worker_envs(), "DMLC_NUM_WORKER": size}
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
-        """After an exception the others may wait in a call: the process ends without."""
+        """After an exception the others may wait in a call: the process ends
+        without."""
         if self._context is None or kind is not None:
             return
         self._context.__exit__(None, None, None)
@@ -98,8 +101,8 @@ def _address_of_rank_0(nodes: int) -> str:
     if address:
         return address
     if nodes > 1:
-        raise RuntimeError("there is no DMLC_TRACKER_URI: start the script with raytrain-run "
-                           "--backend xgboost")
+        raise RuntimeError("there is no DMLC_TRACKER_URI: start the script with "
+                           "raytrain-run --backend xgboost")
     return "127.0.0.1"
 
 
@@ -115,7 +118,8 @@ class LightGBMFunctionTrainer(DataParallelTrainer):
 
     def __init__(self, train_loop_per_worker: Any, *, lightgbm_config: Any = None,
                  **settings: Any) -> None:
-        super().__init__(train_loop_per_worker, backend_config=lightgbm_config, **settings)
+        super().__init__(train_loop_per_worker, backend_config=lightgbm_config,
+                         **settings)
 
     def _backend_keys(self) -> dict[str, Any]:
         return {}

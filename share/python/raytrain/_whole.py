@@ -1,5 +1,5 @@
-"""What needs all rows at once: their order, groups and statistics. The rows are in the memory
-of this process, as {column: array}."""
+"""What needs all rows at once: their order, groups and statistics. The rows are in the
+memory of this process, as {column: array}."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def ordered(rows: Batch, keys: list[str], descending: bool | list[bool]) -> Batc
     """The rows in the order of these columns."""
     import numpy
 
-    falls = [descending] * len(keys) if isinstance(descending, bool) else list(descending)
+    falls = ([descending] * len(keys) if isinstance(descending, bool)
+             else list(descending))
     if not keys or len(falls) != len(keys):
-        raise ValueError(f"sort: descending is True, False, or one of them for each of the "
-                         f"{len(keys)} columns, not {descending!r}")
+        raise ValueError("sort: descending is True, False, or one of them for each of "
+                         f"the {len(keys)} columns, not {descending!r}")
     codes = []
     for key, falling in zip(keys, falls):
         code, missing = _codes("sort", key, rows)
@@ -37,7 +38,8 @@ def _codes(who: str, key: str, rows: Batch) -> tuple[Any, Any]:
     import numpy
 
     if key not in rows:
-        raise KeyError(f"{who}: there is no column {key!r}; the columns are {list(rows)}")
+        raise KeyError(f"{who}: there is no column {key!r}; the columns are "
+                       f"{list(rows)}")
     array = rows[key]
     if hasattr(array, "indptr") or array.ndim != 1:
         raise ValueError(f"{who}: column {key!r} has vectors, which have no order")
@@ -50,8 +52,8 @@ def _codes(who: str, key: str, rows: Batch) -> tuple[Any, Any]:
 
 
 def values_of(who: str, key: str, array: Any) -> list[Any]:
-    """The values of a column. NaN is the same object in all rows, so that a dict finds it
-    again."""
+    """The values of a column. NaN is the same object in all rows, so that a dict finds
+    it again."""
     if hasattr(array, "indptr") or array.ndim != 1:
         raise ValueError(f"{who}: column {key!r} has vectors, and not single values")
     return [math.nan if value != value else value for value in array.tolist()]
@@ -61,8 +63,8 @@ def values_of(who: str, key: str, array: Any) -> list[Any]:
 
 
 class _Moments:
-    """The count, the sum, the extremes and the squares of the distances from the mean of the
-    numbers that are there, batch after batch."""
+    """The count, the sum, the extremes and the squares of the distances from the mean
+    of the numbers that are there, batch after batch."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -73,8 +75,8 @@ class _Moments:
 
     def add(self, name: str, array: Any) -> None:
         if hasattr(array, "indptr") or array.ndim != 1 or _frame.is_text(array):
-            raise ValueError(f"column {name!r} has no single numbers: its sum, minimum, "
-                             "maximum, mean and deviation do not exist")
+            raise ValueError(f"column {name!r} has no single numbers: its sum, "
+                             "minimum, maximum, mean and deviation do not exist")
         array = array[array == array]
         if not len(array):
             return
@@ -100,8 +102,8 @@ class _Moments:
 
 
 def _sum_of(array: Any) -> Any:
-    """The sum of numbers. NumPy's of integers of 64 bits wraps; those of their halves, of
-    which there are less than 2^31, do not."""
+    """The sum of numbers. NumPy's of integers of 64 bits wraps; those of their halves,
+    of which there are less than 2^31, do not."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
         return array.sum().item()
     upper, lower = array >> 32, array & 0xffffffff
@@ -116,7 +118,8 @@ def statistic(name: str, columns: list[str], batches: Iterable[Batch],
     for batch in batches:
         for column, of_column in moments.items():
             of_column.add(column, batch[column])
-    return {column: of_column.value(name, ddof) for column, of_column in moments.items()}
+    return {column: of_column.value(name, ddof)
+            for column, of_column in moments.items()}
 
 
 # ---- Groups ----
@@ -142,7 +145,8 @@ class Groups:
         ValueError: There are no keys.
     """
 
-    def __init__(self, rows: Batch, keys: list[str], make: Callable[[Batch], Any]) -> None:
+    def __init__(self, rows: Batch, keys: list[str],
+                 make: Callable[[Batch], Any]) -> None:
         import numpy
 
         if not keys:
@@ -185,8 +189,8 @@ class Groups:
         columns = [on] if isinstance(on, str) else list(on)
         for column in columns:
             if column not in self._rows:
-                raise KeyError(f"groupby: there is no column {column!r}; the columns are "
-                               f"{list(self._rows)}")
+                raise KeyError(f"groupby: there is no column {column!r}; the columns "
+                               f"are {list(self._rows)}")
         values = [statistic(name, columns, [group], ddof) for group in self._groups()]
         return self._make({**self._of_keys(), **{
             f"{name}({column})": _frame.array_of(column, _in_64_bits([
@@ -249,7 +253,8 @@ class Groups:
         """
         return self._statistic("std", on, ddof)
 
-    def map_groups(self, fn: Callable[..., Any], *, batch_format: str | None = "default",
+    def map_groups(self, fn: Callable[..., Any], *,
+                   batch_format: str | None = "default",
                    fn_args: Iterable[Any] | None = None,
                    fn_kwargs: dict[str, Any] | None = None) -> Any:
         """A Dataset of what a function makes of each group, in this process.
@@ -268,6 +273,8 @@ class Groups:
         """
         _row_ops.check_format(batch_format)
         made = [_row_ops.of_format(
-            fn(_row_ops.to_format(group, batch_format), *(fn_args or ()), **(fn_kwargs or {})),
-            f"map_groups({getattr(fn, '__qualname__', fn)})") for group in self._groups()]
+            fn(_row_ops.to_format(group, batch_format), *(fn_args or ()),
+               **(fn_kwargs or {})),
+            f"map_groups({getattr(fn, '__qualname__', fn)})")
+            for group in self._groups()]
         return self._make(_row_ops.joined(made) if made else {})

@@ -1,8 +1,8 @@
 """Frames between a command and its worker, over a Unix socket.
 
-A header of four little-endian 32-bit numbers (a magic number, the bytes of the text, the
-bytes of the data, 0), the text (a JSON object), the data. Descriptors travel with the
-header.
+A header of four little-endian 32-bit numbers (a magic number, the bytes of the text,
+the bytes of the data, 0), the text (a JSON object), the data. Descriptors travel with
+the header.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def _fill(sock: socket.socket, view: memoryview, fds: list[int]) -> None:
         for level, kind, rights in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 received = array.array("i")
-                received.frombytes(rights[:len(rights) - len(rights) % received.itemsize])
+                whole = len(rights) - len(rights) % received.itemsize
+                received.frombytes(rights[:whole])
                 fds.extend(received)
         if got == 0:
             raise Disconnected("the worker has closed the session")
@@ -85,9 +86,9 @@ def receive(sock: socket.socket) -> Reply:
 
 
 class Connection:
-    """One end of the socket: requests of several threads follow each other. After a call
-    that was interrupted, the next reply would be that of another request: the connection
-    is of no use then, and says so."""
+    """One end of the socket: requests of several threads follow each other. After a
+    call that was interrupted, the next reply would be that of another request: the
+    connection is of no use then, and says so."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.socket = sock

@@ -1,6 +1,6 @@
-"""What fit() starts on every worker: python3 -m raytrain._worker. Reads the function and
-its configuration from the file in RAYTRAIN_FIT or, when raytrain-run continues the run by
-itself, from trainer.pkl in the run directory, and calls it."""
+"""What fit() starts on every worker: python3 -m raytrain._worker. Reads the function
+and its configuration from the file in RAYTRAIN_FIT or, when raytrain-run continues the
+run by itself, from trainer.pkl in the run directory, and calls it."""
 from __future__ import annotations
 
 import contextlib
@@ -30,18 +30,19 @@ def fit(trainer: FunctionTrainer) -> Result:
     global _calls, _running
 
     if _running:
-        raise RuntimeError("fit() was called inside a training function: a worker cannot "
-                           "start workers")
+        raise RuntimeError("fit() was called inside a training function: a worker "
+                           "cannot start workers")
     if _shipped is not None:
         if trainer.scaling_config._is_local:
-            raise RuntimeError("a worker imports the script, and would train in local mode: "
-                               "put that fit() below `if __name__ == \"__main__\":`")
+            raise RuntimeError("a worker imports the script, and would train in local "
+                               "mode: put that fit() below `if __name__ == "
+                               "\"__main__\":`")
         return _come_by()
     if trainer.data_config._is_custom:
         raise NotSupported("this script is the command of raytrain-run, whose "
                            "configuration divides the datasets: data_config."
-                           "datasets_to_split. For configure() of a DataConfig start it "
-                           "by python3")
+                           "datasets_to_split. For configure() of a DataConfig start "
+                           "it by python3")
     _running = True
     _session.metadata = trainer.metadata or {}
     try:
@@ -55,8 +56,8 @@ def fit(trainer: FunctionTrainer) -> Result:
 
 
 def _come_by() -> Result:
-    """The script is being imported, for the sake of the function in it, and has no guard
-    before this fit(). The earlier ones are over."""
+    """The script is being imported, for the sake of the function in it, and has no
+    guard before this fit(). The earlier ones are over."""
     global _calls
 
     assert _shipped is not None
@@ -73,8 +74,8 @@ def _come_by() -> Result:
 
 
 def _prepare(setup: str | None, backend_config: object) -> ContextManager[Any]:
-    """What the framework and the Backend need before the function; returns what they need
-    around it."""
+    """What the framework and the Backend need before the function; returns what they
+    need around it."""
     around = contextlib.ExitStack()
     if setup:
         import importlib
@@ -122,7 +123,8 @@ def _load(payload: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _reconfigured(config: object, recorded: dict[str, Any]) -> object:
-    """With what raytrain-run --resume --set train_loop_config.NAME=VALUE has changed."""
+    """With what raytrain-run --resume --set train_loop_config.NAME=VALUE has
+    changed."""
     if not isinstance(config, dict):
         return config
     now = _session.session().info["config"]
@@ -131,7 +133,8 @@ def _reconfigured(config: object, recorded: dict[str, Any]) -> object:
 
 
 def _keep_value(value: object) -> None:
-    """Rank 0's is that of the run. A training that has ended well does not fail by it."""
+    """Rank 0's is that of the run. A training that has ended well does not fail by
+    it."""
     session = _session.session()
     if session.info["rank"] != 0:
         return

@@ -1,4 +1,5 @@
-"""The methods of a Backend: they run in rank 0, and what they execute on all workers."""
+"""The methods of a Backend: they run in rank 0, and what they execute on all
+workers."""
 from __future__ import annotations
 
 import contextlib
@@ -26,8 +27,9 @@ class Remote(Exception):
 
 
 class Result(Future[Any]):
-    """What a worker returns. The calls are sent to the workers when a result is asked for, or
-    when the method of the Backend ends: those that wait for each other run together."""
+    """What a worker returns. The calls are sent to the workers when a result is asked
+    for, or when the method of the Backend ends: those that wait for each other run
+    together."""
 
     def __init__(self, group: WorkerGroup) -> None:
         super().__init__()
@@ -51,9 +53,9 @@ class Result(Future[Any]):
 
 
 class WorkerGroup:
-    """All workers, as a method of a Backend sees them. len() is their number. Functions and
-    what they return are pickled. What a worker has raised is raised where its result is
-    asked for."""
+    """All workers, as a method of a Backend sees them. len() is their number. Functions
+    and what they return are pickled. What a worker has raised is raised where its
+    result is asked for."""
 
     def __init__(self) -> None:
         self._size = get_context().get_world_size()
@@ -145,20 +147,21 @@ class WorkerGroup:
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
             f"a worker_group has no {name}: it has execute(), execute_async(), "
-            "execute_single(), execute_single_async() and len(); what else there is to know "
-            "of a worker, a function that is executed there finds in raytrain.get_context()")
+            "execute_single(), execute_single_async() and len(); what else there is to "
+            "know of a worker, a function that is executed there finds in "
+            "raytrain.get_context()")
 
     def _add(self, rank: int | None, fn: Callable[..., Any], args: Any,
              kwargs: Any) -> None:
         if not self._active:
-            raise errors.InvalidArgument("a worker_group executes functions only in the "
-                                         "method of the Backend that has got it")
+            raise errors.InvalidArgument("a worker_group executes functions only in "
+                                         "the method of the Backend that has got it")
         try:
             self._calls.append((rank, _failures._dump((fn, args, kwargs))))
         except Exception as error:
             raise errors.ShippingError(
-                f"{getattr(fn, '__qualname__', fn)} or its arguments cannot be sent to the "
-                f"workers: {error}") from error
+                f"{getattr(fn, '__qualname__', fn)} or its arguments cannot be sent to "
+                f"the workers: {error}") from error
 
     def _run(self) -> None:
         if not self._calls:
@@ -192,7 +195,8 @@ def _gather(data: bytes) -> list[bytes]:
 
 
 def _answers(calls: Calls, rank: int) -> bytes:
-    return pickle.dumps([_answer(data) for wanted, data in calls if wanted in (None, rank)])
+    return pickle.dumps([_answer(data) for wanted, data in calls
+                         if wanted in (None, rank)])
 
 
 def _answer(data: bytes) -> Answer:
@@ -204,7 +208,8 @@ def _answer(data: bytes) -> Answer:
         try:
             return False, _failures._dump((error, text))
         except Exception:
-            whole = RuntimeError("".join(traceback.format_exception_only(type(error), error)))
+            lines = traceback.format_exception_only(type(error), error)
+            whole = RuntimeError("".join(lines))
             return False, pickle.dumps((whole, text))
 
 
@@ -229,7 +234,8 @@ def _serve() -> None:
 
 
 def _call(method: Callable[[Any, Any], object], config: BackendConfig) -> None:
-    """COLLECTIVE: call a method of a Backend. If it fails, rank 0 fails, which ends all."""
+    """COLLECTIVE: call a method of a Backend. If it fails, rank 0 fails, which ends
+    all."""
     if get_context().get_world_rank() != 0:
         _serve()
         return

@@ -14,8 +14,8 @@ _xgboost: Any = _frameworks.needed("XGBoost", ("xgboost",),
 
 
 class RayTrainReportCallback(TreeReports, _xgboost.callback.TrainingCallback):
-    """A callback of xgboost.train() that reports the metrics of each round as "DATA-METRIC", and
-    the model.
+    """A callback of xgboost.train() that reports the metrics of each round as
+    "DATA-METRIC", and the model.
     """
 
     __doc__ += "\n" + (TreeReports.__doc__ or "").partition("\n")[2]
@@ -29,7 +29,8 @@ class RayTrainReportCallback(TreeReports, _xgboost.callback.TrainingCallback):
         """The model of a checkpoint.
 
         Args:
-            checkpoint: One that this callback, or a trainer without a function, has saved.
+            checkpoint: One that this callback, or a trainer without a function, has
+                saved.
             filename: As it was given to the callback.
 
         Returns:
@@ -40,7 +41,8 @@ class RayTrainReportCallback(TreeReports, _xgboost.callback.TrainingCallback):
             model.load_model(os.path.join(directory, filename))
             return model
 
-    def after_iteration(self, model: Any, epoch: int, evals_log: dict[str, Any]) -> bool:
+    def after_iteration(self, model: Any, epoch: int,
+                        evals_log: dict[str, Any]) -> bool:
         """XGBoost calls it after each round. COLLECTIVE."""
         self._log = evals_log
         metrics = self._chosen(_latest(evals_log))

@@ -1,5 +1,5 @@
-"""Backends of the user's own, with the names of ray.train.backend: what runs on the workers
-before and after the training function.
+"""Backends of the user's own, with the names of ray.train.backend: what runs on the
+workers before and after the training function.
 
     class Setup(Backend):
         def on_start(self, worker_group, backend_config):
@@ -25,17 +25,18 @@ __all__ = ["Backend", "BackendConfig"]
 
 
 class Backend:
-    """What is done on the workers beside the training function. Its methods are called in
-    the process of rank 0, in each attempt; the other workers wait meanwhile for what they
-    are to execute. An exception of a method fails the attempt.
+    """What is done on the workers beside the training function. Its methods are called
+    in the process of rank 0, in each attempt; the other workers wait meanwhile for what
+    they are to execute. An exception of a method fails the attempt.
 
-    share_cuda_visible_devices: As in Ray. It has no effect: all workers of a node see its
-        GPUs.
+    share_cuda_visible_devices: As in Ray. It has no effect: all workers of a node see
+        its GPUs.
     """
 
     share_cuda_visible_devices: bool = False
 
-    def on_start(self, worker_group: WorkerGroup, backend_config: BackendConfig) -> None:
+    def on_start(self, worker_group: WorkerGroup,
+                 backend_config: BackendConfig) -> None:
         """The workers have started.
 
         Args:
@@ -65,8 +66,9 @@ class Backend:
 
 
 class BackendConfig:
-    """The settings of a Backend; the parent class of the user's own, and of TorchConfig and
-    the others. It is sent to the workers, so that it must be possible to pickle it."""
+    """The settings of a Backend; the parent class of the user's own, and of TorchConfig
+    and the others. It is sent to the workers, so that it must be possible to pickle
+    it."""
 
     _runs_as: str | None = None  # the backend of raytrain-run
     _set_up_by: str | None = None  # "module:function", called in a worker

@@ -45,7 +45,8 @@ class BatchPredictor:
             raise TypeError("predictor_cls is a subclass of Predictor, not "
                             f"{predictor_cls!r}")
         if predictor_kwargs and hasattr(predictor_cls, "_asked"):
-            raise TypeError(f"{predictor_cls.__name__} takes no {', '.join(predictor_kwargs)}")
+            raise TypeError(f"{predictor_cls.__name__} takes no "
+                            f"{', '.join(predictor_kwargs)}")
         self.checkpoint = checkpoint
         self.predictor_cls = predictor_cls
         self.predictor_kwargs = predictor_kwargs
@@ -113,11 +114,12 @@ class BatchPredictor:
         if hasattr(self.predictor_cls, "_asked"):
             keys["outputs"] = self.predictor_cls._asked(outputs, settings)
             settled = None
+        scaling = scaling_config or configs.ScalingConfig(num_workers=num_workers)
         return _Prediction(self, output).run(
-            data, keys, scaling_config or configs.ScalingConfig(num_workers=num_workers),
-            settled, ["--resume" if resume else "--fresh",
-                      *code_flags(self.checkpoint, allow_code),
-                      *(["--launcher", launcher] if launcher else []), *options])
+            data, keys, scaling, settled,
+            ["--resume" if resume else "--fresh",
+             *code_flags(self.checkpoint, allow_code),
+             *(["--launcher", launcher] if launcher else []), *options])
 
 
 def code_flags(checkpoint: object, allow_code: bool) -> list[str]:
@@ -188,10 +190,12 @@ class _Prediction:
                 out.write(configs.render(keys))
             workers, environment = ([], dict(os.environ)) if options is None else \
                 python_workers(self.predictor.predictor_cls,
-                               {**options, "predictor": self.predictor.predictor_kwargs},
+                               {**options,
+                                "predictor": self.predictor.predictor_kwargs},
                                scratch)
             environment.update(_constraint.environment(scaling, "slurm" in flags))
-            command = [_launch.program("raytrain-predict"), "--config", file, "--checkpoint",
+            command = [_launch.program("raytrain-predict"), "--config", file,
+                       "--checkpoint",
                        _stored.stored(self.predictor.checkpoint, scratch),
                        "--output", self.output, *flags, *workers]
             status, _, signals = _launch.run(command, environment, scratch)
@@ -204,8 +208,9 @@ class _Prediction:
             return Dataset(self.output)
         if status == 75 or (signals and status < 0):
             raise TrainingStopped(
-                continued_by=f"BatchPredictor.predict(output={self.output!r}, resume=True)")
+                continued_by=f"BatchPredictor.predict(output={self.output!r}, "
+                             "resume=True)")
         what = f"status {status}" if status >= 0 else f"signal {-status}"
         error = InvalidArgument if status in (2, 3) else RaytrainError
-        raise error(f"raytrain-predict ended with {what}; its messages say why, and the logs "
-                    f"of the workers in {self.output}.run/logs")
+        raise error(f"raytrain-predict ended with {what}; its messages say why, and "
+                    f"the logs of the workers in {self.output}.run/logs")

@@ -25,13 +25,14 @@ __all__ = ["RunContext", "UserCallback", "WorkerGroupContext"]
 class RunContext:
     """The run as it is at an event.
 
-    run_config, scaling_config, train_loop_config, backend_config, datasets, dataset_config:
-        those of the trainer.
+    run_config, scaling_config, train_loop_config, backend_config, datasets,
+        dataset_config: those of the trainer.
     name: of the run. path: its directory.
     attempt: the number of the attempt, from 0 on; -1 before the first one.
     world_size: its number of workers; 0 before.
-    report: the latest report, as a line of result.json has it: the value of each metric,
-        its mean, least and greatest value over the ranks in "by_rank", and times; or None.
+    report: the latest report, as a line of result.json has it: the value of each
+        metric, its mean, least and greatest value over the ranks in "by_rank", and
+        times; or None.
     run_id: a text that no other fit() has.
     """
 
@@ -57,8 +58,9 @@ class RunContext:
 class WorkerGroupContext:
     """The workers of an attempt.
 
-    run_attempt_id: its number, from 0 on. num_workers: how many there are. nodes: the names
-    of their nodes. resources_per_worker, placement_strategy: those of the ScalingConfig.
+    run_attempt_id: its number, from 0 on. num_workers: how many there are. nodes: the
+    names of their nodes. resources_per_worker, placement_strategy: those of the
+    ScalingConfig.
     """
 
     run_attempt_id: int
@@ -71,11 +73,11 @@ class WorkerGroupContext:
 class UserCallback:
     """Base class of callbacks that are objects of Python; override what you need.
 
-    The methods are called in the process that calls fit(), by a thread of their own, one
-    after the other in the order of the events, and never after fit() has returned. They do
-    not hold up the workers: a method that takes long is called late. An exception in one
-    ends the run: fit() raises a ControllerError from it. before_run() and after_run() are
-    called by the thread that calls fit().
+    The methods are called in the process that calls fit(), by a thread of their own,
+    one after the other in the order of the events, and never after fit() has returned.
+    They do not hold up the workers: a method that takes long is called late. An
+    exception in one ends the run: fit() raises a ControllerError from it. before_run()
+    and after_run() are called by the thread that calls fit().
     """
 
     def before_run(self, run_context: RunContext) -> None:

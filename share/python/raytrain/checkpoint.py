@@ -46,14 +46,15 @@ class _Stored:
 
     def __init__(self, path: str | None, awaited: int = 0) -> None:
         self.path = path  # None: the one that this attempt starts from
-        self.awaited = awaited  # the iteration that is not yet known to be saved; 0: it is
+        # The iteration that is not yet known to be saved; 0: it is.
+        self.awaited = awaited
         self._face: dict[str, Any] | None = None
         self._structure: dict[str, Any] | None = None
         self._shapes: dict[str, tuple[Any, ...]] | None = None  # of the datasets
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Until it is saved, or for this time. What saves it, in the workers, needs nothing
-        of their scripts."""
+        """Until it is saved, or for this time. What saves it, in the workers, needs
+        nothing of their scripts."""
         pause, begun = 0.001, time.monotonic()
         while self.awaited:
             if session().call("durable")[0]["iteration"] >= self.awaited:
@@ -255,7 +256,8 @@ class _Stored:
         return self.path
 
     def has_files(self) -> bool:
-        """Was it made from a directory, or did the ranks of a C program attach files?"""
+        """Was it made from a directory, or did the ranks of a C program attach
+        files?"""
         structure = self.structure()
         if structure is not None:
             return bool(structure["kind"] == "directory")
@@ -492,17 +494,18 @@ class Checkpoint:
     def path(self) -> str | None:
         """A directory with the files that were reported; None for a dict that is to be.
 
-        Of a checkpoint that was saved, it is made at the first use: checkpoint_000012/, or
-        the checkpoint_dir_name of report(), in the directory of the run, which is removed
-        with the checkpoint; of this node, in TMPDIR, for a worker or if that cannot be
-        written. If no files were reported, it has the HDF5 file.
+        Of a checkpoint that was saved, it is made at the first use: checkpoint_000012/,
+        or the checkpoint_dir_name of report(), in the directory of the run, which is
+        removed with the checkpoint; of this node, in TMPDIR, for a worker or if that
+        cannot be written. If no files were reported, it has the HDF5 file.
         """
         if self._stored is None:
             return self._directory
         named = self._stored.path
-        if named is not None and not named.endswith(".h5") and not os.path.lexists(named):
+        if not (named is None or named.endswith(".h5") or os.path.lexists(named)):
             return named  # of another machine, or not made yet
-        return _extracted.directory(self._stored, not isinstance(session(), LoneSession))
+        return _extracted.directory(self._stored,
+                                    not isinstance(session(), LoneSession))
 
     @property
     def file(self) -> str | None:
@@ -511,8 +514,8 @@ class Checkpoint:
 
     @property
     def filesystem(self) -> Any:
-        """pyarrow.fs.LocalFileSystem() if pyarrow is there, else an object with the same
-        type_name: shared storage is mounted, and path is a path."""
+        """pyarrow.fs.LocalFileSystem() if pyarrow is there, else an object with the
+        same type_name: shared storage is mounted, and path is a path."""
         return local_filesystem()
 
     def __eq__(self, other: object) -> bool:
@@ -557,8 +560,8 @@ class Checkpoint:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """Those of the report that it was saved with: what rank 0 has reported, or the means
-        over all workers of a training function in C."""
+        """Those of the report that it was saved with: what rank 0 has reported, or the
+        means over all workers of a training function in C."""
         if self._stored is None:
             return {}
         face = self._stored.face()

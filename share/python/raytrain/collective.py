@@ -1,5 +1,6 @@
-"""Collective calls of all workers, as in ray.train.collective. Every worker makes the same
-calls in the same order; if not, all of them get an error that says what each has done."""
+"""Collective calls of all workers, as in ray.train.collective. Every worker makes the
+same calls in the same order; if not, all of them get an error that says what each has
+done."""
 
 from __future__ import annotations
 

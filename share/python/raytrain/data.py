@@ -1,6 +1,7 @@
 """Datasets: files of rows, of which every worker gets its shard in batches.
 
-    trainer = TorchTrainer(train, datasets={"train": read_hdf5("train.h5", shuffle=True)})
+    rows = read_hdf5("train.h5", shuffle=True)
+    trainer = TorchTrainer(train, datasets={"train": rows})
 
     def train():
         shard = raytrain.get_dataset_shard("train")
@@ -8,8 +9,8 @@
             for batch in shard.iter_torch_batches(batch_size=256):
                 ...
 
-Names and meaning as in ``ray.data``. Rows are read by raytrain's C library, a batch ahead,
-and reach Python in shared memory.
+Names and meaning as in ``ray.data``. Rows are read by raytrain's C library, a batch
+ahead, and reach Python in shared memory.
 """
 from __future__ import annotations
 
@@ -18,10 +19,11 @@ import collections.abc
 import glob
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence, Sized, cast
+from typing import (TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence, Sized,
+                    cast)
 
-from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session, _slots,
-               _sources, _warnings, _whole)
+from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session,
+               _slots, _sources, _warnings, _whole)
 from ._batches import Batches
 from ._ingest import DataContext, ExecutionOptions, ExecutionResources
 from ._instead import INSTEAD
@@ -35,10 +37,11 @@ if TYPE_CHECKING:
     from ._protocols import Path
 
 # range() is data.range() alone: `from raytrain.data import *` keeps Python's.
-__all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm", "read_numpy",
-           "read_parquet", "read_text", "from_items", "from_numpy", "from_pandas",
-           "from_torch", "DataContext", "DataIterator", "Dataset", "ExecutionOptions",
-           "ExecutionResources", "MaterializedDataset", "NodeIdStr", "get_dataset_shard"]
+__all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm",
+           "read_numpy", "read_parquet", "read_text", "from_items", "from_numpy",
+           "from_pandas", "from_torch", "DataContext", "DataIterator", "Dataset",
+           "ExecutionOptions", "ExecutionResources", "MaterializedDataset",
+           "NodeIdStr", "get_dataset_shard"]
 
 NodeIdStr = str  # Ray's name for the type of what names a node
 
@@ -150,7 +153,8 @@ def _types(dtypes: dict[str, Any]) -> list[Any]:
     """The option `types`, for columns of any name."""
     names = {"str": "words", "category": "words", "string": "text", "float": "float64",
              "int": "int64"}
-    given = {column: kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
+    given = {column: kind if isinstance(kind, str)
+             else getattr(kind, "__name__", str(kind))
              for column, kind in dtypes.items()}
     return [{"column": column, "type": names.get(kind, kind)}
             for column, kind in given.items()]
@@ -259,8 +263,9 @@ def range(n: int, **tasks: Any) -> Dataset:
 
     Args:
         n: How many.
-        tasks: parallelism, concurrency, override_num_blocks and what else Ray knows of the
-            tasks that read. They have no effect: the workers that train read the rows.
+        tasks: parallelism, concurrency, override_num_blocks and what else Ray knows of
+            the tasks that read. They have no effect: the workers that train read the
+            rows.
 
     Returns:
         The Dataset.
@@ -330,8 +335,8 @@ def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = 
     """
     _sources.check_tasks("read_json", tasks)
     if not lines:
-        raise ValueError("read_json: files have an object in each line; of a file with one "
-                         "array, from_items(json.load(file))")
+        raise ValueError("read_json: files have an object in each line; of a file with "
+                         "one array, from_items(json.load(file))")
     _sources.check_path(path)
     return _as_dataset(read_text(path)._changed_by(
         _sources.ParseLines(_sources.json_kinds(path, dtypes))))
@@ -422,8 +427,9 @@ class DataIterator:
             return self._batches(batch_size, drop_last, mixed=mixed)
         _row_ops.check_format(batch_format)
         _check_size(batch_size)
-        return Batches(lambda: (_row_ops.to_format(batch, batch_format) for batch in
-                                self._generate(batch_size, drop_last, False, False, mixed)))
+        return Batches(lambda: (
+            _row_ops.to_format(batch, batch_format) for batch in
+            self._generate(batch_size, drop_last, False, False, mixed)))
 
     def iter_torch_batches(self, *, batch_size: int = 256,
                            dtypes: torch.dtype | dict[str, torch.dtype] | None = None,
@@ -505,8 +511,8 @@ class DataIterator:
             yield self
 
     def materialize(self) -> MaterializedDataset:
-        """All rows of one epoch of this shard, in memory: a Dataset that also answers as
-        {column: array}. Needs NumPy."""
+        """All rows of one epoch of this shard, in memory: a Dataset that also answers
+        as {column: array}. Needs NumPy."""
         parts = list(self._batches(4096, False, unpadded=True))
         return MaterializedDataset.of(_row_ops.joined(parts) if parts else {
             name: _frame.empty(c) for name, c in self._open()["columns"].items()})
@@ -520,13 +526,13 @@ class DataIterator:
 
     @property
     def padding(self) -> int:
-        """How many rows at the end of the batch that an iter_ method gave last fill it up:
-        rows that an evaluation must not count again. 0 without last_batch="pad"."""
+        """How many rows at the end of the batch that an iter_ method gave last fill it
+        up: rows that an evaluation must not count again. 0 without last_batch="pad"."""
         return self._padding
 
     def schema(self) -> Schema:
-        """{column: (dtype, shape of a row)}; the dtype of words and texts is "str". What
-        functions of the script make is seen by calling them for the first rows."""
+        """{column: (dtype, shape of a row)}; the dtype of words and texts is "str".
+        What functions of the script make is seen by calling them for the first rows."""
         columns = self._open()["columns"]
         if not self._functions:
             return Schema({name: (c.dtype, c.shape) for name, c in columns.items()})
@@ -562,8 +568,10 @@ class DataIterator:
         said = INSTEAD["data"].get(name)
         kind = "Dataset" if isinstance(self, Dataset) else "DataIterator"
         if said is not None:
-            raise AttributeError(f"a {kind} has no {name}(), which ray.data has: {said}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(f"a {kind} has no {name}(), which ray.data has: "
+                                 f"{said}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute "
+                             f"{name!r}")
 
     # ---- The other side: dataset_requests.c ----
 
@@ -576,9 +584,9 @@ class DataIterator:
             close = [closed.pop() for _ in builtins.range(len(closed))]
             if self._state is not None:
                 _mapping.check(server, self._state)
-            reply, data, _ = server.call("dataset_open", {**self._source, "close": close,
-                                                          "maps": True},
-                                         self._state or b"")
+            reply, data, _ = server.call(
+                "dataset_open", {**self._source, "close": close, "maps": True},
+                self._state or b"")
             self._handle = {**reply, "columns": _frame.columns_of(reply, data)}
             self._server = server
             self._slots = _slots.Slots()
@@ -593,7 +601,8 @@ class DataIterator:
                  unpadded: bool = False, mixed: int = 0) -> Batches[dict[str, Any]]:
         """Each iter() begins an epoch at the first batch that is asked for."""
         _check_size(batch_size)
-        return Batches(lambda: self._generate(batch_size, drop_last, codes, unpadded, mixed))
+        return Batches(
+            lambda: self._generate(batch_size, drop_last, codes, unpadded, mixed))
 
     def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool,
                   mixed: int) -> Iterator[dict[str, Any]]:
@@ -657,7 +666,8 @@ class DataIterator:
 
 
 def _check_size(batch_size: Any) -> None:
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+    if (isinstance(batch_size, bool) or not isinstance(batch_size, int)
+            or batch_size < 1):
         raise ValueError(f"batch_size is an integer of at least 1, not {batch_size!r}")
 
 
@@ -670,8 +680,8 @@ def _mixed(size: Any) -> int:
     if size is None:
         return 0
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise ValueError("local_shuffle_buffer_size is a number of rows of at least 1, or "
-                         f"None, not {size!r}")
+        raise ValueError("local_shuffle_buffer_size is a number of rows of at least 1, "
+                         f"or None, not {size!r}")
     return min(size, 1 << 62)
 
 
@@ -779,8 +789,8 @@ class Dataset(Transforms, DataIterator):
                  limit: int | None = None, filter: dict[str, Any] | None = None,
                  **options: Any) -> None:
         if not isinstance(path, (str, os.PathLike)):
-            raise TypeError("path is a file, a directory of files, or a pattern such as "
-                            f"'train-*.csv', not {path!r}")
+            raise TypeError("path is a file, a directory of files, or a pattern such "
+                            f"as 'train-*.csv', not {path!r}")
         self.path = _absolute(_config.local_path(path))
         self._settings: dict[str, Any] = {"path": self.path, "format": format,
                           "columns": list(columns) if columns is not None else None,
@@ -795,11 +805,12 @@ class Dataset(Transforms, DataIterator):
         self._base: Dataset | None = None
         self._order: int | None = None  # the seed of steps after random_shuffle()
         self._folder = ""  # where workers make the rows
-        super().__init__({"config": _config.render({"datasets": {"data": self._keys()}})})
+        super().__init__(_source_of(self._keys()))
 
     def _keys(self) -> dict[str, Any]:
         """As keys of raytrain.cfg."""
-        return {name: value for name, value in self._settings.items() if value is not None}
+        return {name: value for name, value in self._settings.items()
+                if value is not None}
 
     def _written(self) -> None:
         """Rows that are in memory are in a file from here on."""
@@ -837,7 +848,8 @@ class Dataset(Transforms, DataIterator):
             raise ValueError(f"take_all: there are more than {limit} rows")
         return rows
 
-    def take_batch(self, batch_size: int = 20, *, batch_format: str | None = "default") -> Any:
+    def take_batch(self, batch_size: int = 20, *,
+                   batch_format: str | None = "default") -> Any:
         """The first rows as a batch.
 
         Args:
@@ -880,8 +892,8 @@ class Dataset(Transforms, DataIterator):
         return frame_of(batches)
 
     def count(self) -> int:
-        """The rows. If a function of the script decides their number, it is called for all
-        of them."""
+        """The rows. If a function of the script decides their number, it is called for
+        all of them."""
         if self._streams():
             known = self._known_count()
             if known is not None:
@@ -907,7 +919,8 @@ class Dataset(Transforms, DataIterator):
 
     def _is_whole(self) -> bool:
         """Are these all rows of its files?"""
-        return self._base is None and not {"filter", "limit", "rows"} & set(self._keys())
+        chosen = {"filter", "limit", "rows"} & set(self._keys())
+        return self._base is None and not chosen
 
     def _file_columns(self) -> dict[str, Any] | None:
         return None if self._streams() else super()._file_columns()
@@ -941,7 +954,8 @@ class Dataset(Transforms, DataIterator):
                 batches = _limited(batches, most)
         else:
             columns = self._open()["columns"]
-            batches = self._source_batches(_made_rows.block_rows(columns, self._functions))
+            rows = _made_rows.block_rows(columns, self._functions)
+            batches = self._source_batches(rows)
         for batch in batches:
             yield from _row_ops.pieces(self._functions, batch)
 
@@ -960,7 +974,7 @@ class Dataset(Transforms, DataIterator):
             self._file = _made_rows.Folder(self._base._blocks(),
                                            self._base._functions[-1].name)
             keys = {**self._keys(), "path": self._file.path, "format": "numpy"}
-            self._source = {"config": _config.render({"datasets": {"data": keys}})}
+            self._source = _source_of(keys)
 
     def _open(self) -> dict[str, Any]:
         self._make_files()
@@ -986,21 +1000,23 @@ class Dataset(Transforms, DataIterator):
 
         Args:
             n: How many.
-            equal: All get the same number of rows; less than n rows at the end of an epoch
-                are left out.
+            equal: All get the same number of rows; less than n rows at the end of an
+                epoch are left out.
             locality_hints: Without effect: names of nodes, n of them.
 
         Returns:
             The iterators.
 
         Raises:
-            ValueError: n is not a positive int, or the length of locality_hints is not n.
+            ValueError: n is not a positive int, or the length of locality_hints is not
+                n.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ValueError(f"streaming_split: n is an integer of at least 1, not {n!r}")
+            raise ValueError("streaming_split: n is an integer of at least 1, not "
+                             f"{n!r}")
         if locality_hints is not None and len(locality_hints) != n:
-            raise ValueError(f"streaming_split: {len(locality_hints)} locality_hints for "
-                             f"{n} iterators")
+            raise ValueError(f"streaming_split: {len(locality_hints)} locality_hints "
+                             f"for {n} iterators")
         read = self._settled()
         return [Part(self, read, index, n, equal) for index in builtins.range(n)]
 
@@ -1026,9 +1042,10 @@ class Dataset(Transforms, DataIterator):
             seen.update(dict.fromkeys(values))
         return list(seen)
 
-    def sort(self, key: str | list[str], descending: bool | list[bool] = False) -> Dataset:
-        """The rows in the order of some columns; equal ones stay in their order. They are
-        read in this process, which holds all of them.
+    def sort(self, key: str | list[str],
+             descending: bool | list[bool] = False) -> Dataset:
+        """The rows in the order of some columns; equal ones stay in their order. They
+        are read in this process, which holds all of them.
 
         Args:
             key: The column, or several; the first one counts most.
@@ -1046,8 +1063,8 @@ class Dataset(Transforms, DataIterator):
             descending))
 
     def union(self, *others: Dataset) -> Dataset:
-        """The rows of this Dataset, and after them those of others, with the same columns.
-        They are read in this process, which holds all of them.
+        """The rows of this Dataset, and after them those of others, with the same
+        columns. They are read in this process, which holds all of them.
 
         Args:
             others: Datasets.
@@ -1062,8 +1079,8 @@ class Dataset(Transforms, DataIterator):
             [ds.materialize()._arrays for ds in (self, *others)]))
 
     def groupby(self, key: str | list[str]) -> _whole.Groups:
-        """The rows with the same values in some columns belong together. They are read in
-        this process, which holds all of them.
+        """The rows with the same values in some columns belong together. They are read
+        in this process, which holds all of them.
 
         Args:
             key: The column, or several.
@@ -1082,13 +1099,15 @@ class Dataset(Transforms, DataIterator):
         there = self.columns()
         for name in names:
             if name not in there:
-                raise KeyError(f"{who}: there is no column {name!r}; the columns are {there}")
+                raise KeyError(f"{who}: there is no column {name!r}; the columns are "
+                               f"{there}")
         return _as_dataset(self.select_columns(names)).iter_batches(batch_size=4096)
 
     def _statistic(self, name: str, on: str | list[str], ddof: int = 1) -> Any:
         """Of one column its value, of several {"STATISTIC(COLUMN)": value}."""
         columns = [on] if isinstance(on, str) else list(on)
-        values = _whole.statistic(name, columns, self._only_columns(name, columns), ddof)
+        values = _whole.statistic(name, columns, self._only_columns(name, columns),
+                                  ddof)
         return values[on] if isinstance(on, str) else {
             f"{name}({column})": value for column, value in values.items()}
 
@@ -1164,21 +1183,22 @@ class Dataset(Transforms, DataIterator):
     def _transformed(self, state: bytes) -> Dataset:
         """After what was done to it already, by preprocessors in this state."""
         if not self._is_of_files():
-            raise ValueError("a preprocessor after map_batches(): transform() the Dataset "
-                             "first, and then map its batches")
+            raise ValueError("a preprocessor after map_batches(): transform() the "
+                             "Dataset first, and then map its batches")
         changed = self._with()
         if self._state is None:
             changed._state = state
         else:
-            changed._state = _session.server().call("preprocess_join", {"first": len(self._state)},
-                                            self._state + state)[1]
+            changed._state = _session.server().call(
+                "preprocess_join", {"first": len(self._state)}, self._state + state)[1]
         return changed
 
     def _with(self, **changes: Any) -> Dataset:
         settings = {**self._settings, **changes}
         file = self._file if self._base is None else None
         return _dataset(Dataset, settings.pop("path"), settings, self._state,
-                        list(self._functions), file, self._base, self._order, self._folder)
+                        list(self._functions), file, self._base, self._order,
+                        self._folder)
 
     def __reduce__(self) -> Any:
         settings = dict(self._settings)
@@ -1200,8 +1220,8 @@ class Dataset(Transforms, DataIterator):
 
 
 class MaterializedDataset(Dataset):
-    """A Dataset of rows in memory, which are a mapping, too: {column: array}. They are written
-    to a file when they are read as a Dataset."""
+    """A Dataset of rows in memory, which are a mapping, too: {column: array}. They are
+    written to a file when they are read as a Dataset."""
 
     _arrays: dict[str, Any]
 
@@ -1279,7 +1299,7 @@ class MaterializedDataset(Dataset):
         if self._file is None:
             self._file = _memory.file_of(self._arrays)
             self.path = self._settings["path"] = self._file.path
-            self._source = {"config": _config.render({"datasets": {"data": self._keys()}})}
+            self._source = _source_of(self._keys())
 
     def _make_files(self) -> None:
         self._written()
@@ -1341,9 +1361,9 @@ class Part(DataIterator):
         rest = handle["rows"] % self.of
         if self.equal and self.index == 0 and rest:
             _warnings.show(None, {"warnings": [
-                f"{read!r}: its {handle['rows']} rows are not a multiple of {self.of}, so "
-                f"{rest} of them are left out at the end of an epoch: all iterators of "
-                "streaming_split(equal=True) get equal numbers of rows"]})
+                f"{read!r}: its {handle['rows']} rows are not a multiple of {self.of}, "
+                f"so {rest} of them are left out at the end of an epoch: all iterators "
+                "of streaming_split(equal=True) get equal numbers of rows"]})
         return handle
 
     def __reduce__(self) -> Any:
@@ -1357,15 +1377,21 @@ def _part(dataset: Dataset, index: int, of: int, equal: bool) -> Part:
     return Part(dataset, dataset._settled(), index, of, equal)
 
 
+def _source_of(keys: dict[str, Any]) -> dict[str, Any]:
+    """What opens a dataset with these keys of raytrain.cfg."""
+    return {"config": _config.render({"datasets": {"data": keys}})}
+
+
 def _check_limit(rows: int, limit: int | None) -> None:
     if limit is not None and rows > limit:
         raise ValueError(f"to_pandas: there are more than {limit} rows; "
                          f"ds.limit({limit}).to_pandas() gives the first ones")
 
 
-def _dataset(kind: type[Any], path: str, settings: dict[str, Any], state: bytes | None = None,
-             functions: Sequence[Any] = (), file: Any = None, base: Dataset | None = None,
-             order: int | None = None, folder: str = "") -> Dataset:
+def _dataset(kind: type[Any], path: str, settings: dict[str, Any],
+             state: bytes | None = None, functions: Sequence[Any] = (),
+             file: Any = None, base: Dataset | None = None, order: int | None = None,
+             folder: str = "") -> Dataset:
     made: Dataset = kind(path, **settings)
     made._state, made._functions, made._file = state, list(functions), file
     made._base, made._order, made._folder = base, order, folder
@@ -1484,8 +1510,8 @@ def _no_dataset(name: str, names: list[str]) -> str:
 
 def get_dataset_shard(dataset_name: str = "train",
                       equal: bool | None = None) -> DataIterator:
-    """This worker's shard of a dataset of the trainer or of the configuration. COLLECTIVE
-    at the first use of its rows.
+    """This worker's shard of a dataset of the trainer or of the configuration.
+    COLLECTIVE at the first use of its rows.
 
     Args:
         dataset_name: The dataset's.
@@ -1509,6 +1535,6 @@ def get_dataset_shard(dataset_name: str = "train",
     share = _shares.get(name, Share())
     rank = _session.facts()["rank"]
     if share.ranks is not None and rank not in share.ranks:
-        raise NoSuchDataset(f"worker {rank} has no dataset {name!r}: configure() of the "
-                            f"DataConfig gives it to workers {share.ranks}")
+        raise NoSuchDataset(f"worker {rank} has no dataset {name!r}: configure() of "
+                            f"the DataConfig gives it to workers {share.ranks}")
     return _shard(name, share.equal if equal is None else bool(equal))

@@ -40,13 +40,14 @@ class HorovodConfig(_Config, BackendConfig):
                  ssh_identity_file: str | None = None, ssh_str: str | None = None,
                  timeout_s: int = 300, placement_group_timeout_s: int = 100) -> None:
         _ignored("HorovodConfig", {"nics": nics},
-                 "the network is that by which all nodes reach rank 0's; HOROVOD_GLOO_IFACE "
-                 "in the environment names another")
+                 "the network is that by which all nodes reach rank 0's; "
+                 "HOROVOD_GLOO_IFACE in the environment names another")
         _ignored("HorovodConfig", {"key": key, "ssh_port": ssh_port,
                                    "ssh_identity_file": ssh_identity_file,
                                    "ssh_str": ssh_str},
                  "raytrain starts the workers itself, without ssh")
-        _ignored("HorovodConfig", {"timeout_s": None if timeout_s == 300 else timeout_s},
+        _ignored("HorovodConfig",
+                 {"timeout_s": None if timeout_s == 300 else timeout_s},
                  "set FailureConfig(start_timeout_s=)")
         self.nics = nics
         self.verbose = verbose
@@ -76,4 +77,5 @@ class HorovodTrainer(DataParallelTrainer):
     def __init__(self, train_loop_per_worker: TrainFunction, *,
                  horovod_config: HorovodConfig | None = None,
                  **settings: Unpack[Arguments]) -> None:
-        super().__init__(train_loop_per_worker, backend_config=horovod_config, **settings)
+        super().__init__(train_loop_per_worker, backend_config=horovod_config,
+                         **settings)

@@ -21,8 +21,8 @@ __all__ = ["JaxTrainer", "JaxConfig"]
 class JaxConfig(_Config, BackendConfig):
     """The settings of JAX's processes.
 
-    Addresses and ports are chosen by raytrain, and ``ScalingConfig(use_gpu=True)`` gives
-    each worker its GPUs; nothing else needs to be set.
+    Addresses and ports are chosen by raytrain, and ``ScalingConfig(use_gpu=True)``
+    gives each worker its GPUs; nothing else needs to be set.
 
     Args:
         use_tpu: Not supported: Slurm does not manage TPUs.
@@ -37,8 +37,9 @@ class JaxConfig(_Config, BackendConfig):
 
     def __init__(self, use_tpu: bool = False, use_gpu: bool = False) -> None:
         if use_tpu:
-            raise ValueError("JaxConfig(use_tpu=True): raytrain runs JAX on CPUs and GPUs; "
-                             "leave it out, and set ScalingConfig(use_gpu=True) for GPUs")
+            raise ValueError("JaxConfig(use_tpu=True): raytrain runs JAX on CPUs and "
+                             "GPUs; leave it out, and set ScalingConfig(use_gpu=True) "
+                             "for GPUs")
         self.use_tpu = use_tpu
         self.use_gpu = use_gpu
 
@@ -68,8 +69,8 @@ class JaxTrainer(DataParallelTrainer):
 
 
 def _initialize(config: object) -> None:
-    """Called in a worker before the function. The address to which the coordinator binds is
-    in JAX_COORDINATOR_BIND_ADDRESS, which JAX reads by itself."""
+    """Called in a worker before the function. The address to which the coordinator
+    binds is in JAX_COORDINATOR_BIND_ADDRESS, which JAX reads by itself."""
     address = os.environ.get("JAX_COORDINATOR_ADDRESS")
     size = int(os.environ.get("WORLD_SIZE", 1))
     if not address or size < 2:
@@ -77,8 +78,9 @@ def _initialize(config: object) -> None:
     try:
         import jax.distributed
     except ImportError as error:
-        raise ImportError(f"JaxTrainer: {error}: install JAX for the interpreter of the "
-                          "workers, which is that of the caller of fit()") from error
+        raise ImportError(f"JaxTrainer: {error}: install JAX for the interpreter of "
+                          "the workers, which is that of the caller of "
+                          "fit()") from error
     devices = os.environ.get("JAX_LOCAL_DEVICE_IDS")
     _keep_first(jax.distributed, size, int(os.environ["RANK"]))
     jax.distributed.initialize(
@@ -88,8 +90,8 @@ def _initialize(config: object) -> None:
 
 
 def _keep_first(module: Any, size: int, rank: int) -> None:
-    """JAX refuses a second initialize(): from now on it is ignored if it asks for the same
-    group, until shutdown()."""
+    """JAX refuses a second initialize(): from now on it is ignored if it asks for the
+    same group, until shutdown()."""
     first, end = module.initialize, module.shutdown
     active = False
 

@@ -7,8 +7,8 @@
     result = trainer.fit()
     model = LightGBMTrainer.get_model(result.checkpoint)
 
-The workers need LightGBM's library, and no Python; get_model() and LightGBMPredictor its Python
-module. With a training function they need the module, too::
+The workers need LightGBM's library, and no Python; get_model() and LightGBMPredictor
+its Python module. With a training function they need the module, too::
 
     def train_func(config):
         rows = raytrain.get_dataset_shard("train").materialize()
@@ -34,8 +34,8 @@ from .backend import BackendConfig
 from ._tree_workers import LightGBMFunctionTrainer
 
 __all__ = ["LightGBMConfig", "LightGBMPredictor", "LightGBMTrainer",
-           "RayTrainReportCallback", "get_importance", "get_model", "get_network_params",
-           "normalize_pandas_for_lightgbm"]
+           "RayTrainReportCallback", "get_importance", "get_model",
+           "get_network_params", "normalize_pandas_for_lightgbm"]
 
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> object:
-        """The callback needs LightGBM's module, which is imported with its first use."""
+        """The callback needs LightGBM's module, which is imported with its first
+        use."""
         if name != "RayTrainReportCallback":
             refuse("lightgbm", name)
         from ._lightgbm_callback import RayTrainReportCallback
@@ -68,13 +69,14 @@ def get_network_params() -> dict[str, Any]:
     training function: num_machines, local_listen_port and machines.
 
     Returns:
-        A dict for the parameters of lightgbm.train(); an empty one, with a warning, in a
-        process that is not a worker of such a trainer.
+        A dict for the parameters of lightgbm.train(); an empty one, with a warning, in
+        a process that is not a worker of such a trainer.
     """
     machines = os.environ.get("RAYTRAIN_LIGHTGBM_MACHINES")
     if not machines:
-        warnings.warn("get_network_params(): this process is not a worker of a LightGBMTrainer "
-                      "or of raytrain-run --backend lightgbm, so LightGBM trains in it alone",
+        warnings.warn("get_network_params(): this process is not a worker of a "
+                      "LightGBMTrainer or of raytrain-run --backend lightgbm, so "
+                      "LightGBM trains in it alone",
                       stacklevel=2)
         return {}
     return {"num_machines": machines.count(",") + 1,
@@ -83,8 +85,9 @@ def get_network_params() -> dict[str, Any]:
 
 
 def normalize_pandas_for_lightgbm(df: pandas.DataFrame) -> pandas.DataFrame:
-    """A DataFrame with types that LightGBM takes: columns of numbers and bools that pyarrow
-    holds become those of pandas. What raytrain.data gives has none of pyarrow's.
+    """A DataFrame with types that LightGBM takes: columns of numbers and bools that
+    pyarrow holds become those of pandas. What raytrain.data gives has none of
+    pyarrow's.
 
     Args:
         df: The DataFrame.
@@ -147,12 +150,14 @@ class LightGBMTrainer(_gbdt.GBDTTrainer):
 
 
 class LightGBMPredictor(_gbdt_model.TreePredictor):
-    """A lightgbm.Booster and the preprocessors of its checkpoint. settings of predict() are
-    arguments of Booster.predict(), such as raw_score=True."""
+    """A lightgbm.Booster and the preprocessors of its checkpoint. settings of predict()
+    are arguments of Booster.predict(), such as raw_score=True."""
 
     _trainer = "lightgbm"
-    _names: list[Any] | None = None  # of columns: the library has some characters replaced
-    _outputs = {"raw_score": "margin", "pred_leaf": "leaf", "pred_contrib": "contribution"}
+    # Of columns: the library has some characters replaced.
+    _names: list[Any] | None = None
+    _outputs = {"raw_score": "margin", "pred_leaf": "leaf",
+                "pred_contrib": "contribution"}
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint,  # type: ignore[override]

@@ -59,12 +59,12 @@ class Predictor:
         return self._preprocessor
 
     def predict(self, data: Any, **settings: Any) -> Any:
-        """What the model says about rows. They go through the preprocessors first, as they
-        were in the files that the run has read.
+        """What the model says about rows. They go through the preprocessors first, as
+        they were in the files that the run has read.
 
         Args:
-            data: {column: array}, a DataFrame of pandas, or an array, which is given to the
-                model as it is.
+            data: {column: array}, a DataFrame of pandas, or an array, which is given to
+                the model as it is.
             settings: More arguments for the model.
 
         Returns:

@@ -7,8 +7,8 @@ function of a BatchMapper.
                            preprocessor=Chain(SimpleImputer(["age"]),
                                               StandardScaler(["age", "height"])))
 
-In a run the workers learn together, the batches of all datasets are transformed, and each
-checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
+In a run the workers learn together, the batches of all datasets are transformed, and
+each checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
 
     scaler = StandardScaler(["age"])
     scaled = scaler.fit_transform(read_csv("train.csv"))     # a Dataset, transformed as
@@ -53,12 +53,14 @@ class Preprocessor:
     _learns = True  # fit() is needed
 
     def __init__(self, **settings: Any) -> None:
-        self._settings: dict[str, Any] = {k: v for k, v in settings.items() if v is not None}
+        self._settings: dict[str, Any] = {
+            k: v for k, v in settings.items() if v is not None}
         outputs, columns = settings.get("output_columns"), settings.get("columns")
         if outputs is not None and columns is not None and len(outputs) != len(columns):
             raise ValueError(f"output_columns has {len(outputs)} names, and columns "
                              f"{len(columns)}")
-        self._state: bytes | None = None  # what was learned, as raytrain-worker packs it
+        # What was learned, as raytrain-worker packs it.
+        self._state: bytes | None = None
         self._shared: bytes | None = None  # the state of the chain that it is a part of
 
     # ---- Learning ----
@@ -124,8 +126,8 @@ class Preprocessor:
         """The state; that of what has nothing to learn is made now."""
         if self._state is None and self._learns:
             raise PreprocessorNotFittedError(
-                f"{type(self).__name__} has not learned anything yet: call fit(dataset) or "
-                "fit_transform(dataset) first")
+                f"{type(self).__name__} has not learned anything yet: call "
+                "fit(dataset) or fit_transform(dataset) first")
         if self._state is None:
             keys = {"preprocessor": self._items()}
             self._fitted(helper().call("preprocess_fit",
@@ -214,7 +216,8 @@ def _dataset(method: str, ds: Any) -> Any:
 
 def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     if value not in allowed:
-        raise ValueError(f"{name}={value!r}: it is one of {', '.join(map(repr, allowed))}")
+        raise ValueError(f"{name}={value!r}: it is one of "
+                         f"{', '.join(map(repr, allowed))}")
     return value
 
 
@@ -224,7 +227,8 @@ def _dtype(dtype: Any, allowed: tuple[Any, ...]) -> str | None:
         return None
     name = dtype if isinstance(dtype, str) else getattr(
         dtype, "name", getattr(dtype, "__name__", str(dtype)))
-    return _one_of("dtype", {"float": "float64", "int": "int64"}.get(name, name), allowed)
+    return _one_of("dtype", {"float": "float64", "int": "int64"}.get(name, name),
+                   allowed)
 
 
 _CODES = ("float64", "float32", "int64", "int32")
@@ -369,8 +373,8 @@ class SimpleImputer(Preprocessor):
         _one_of("strategy", strategy, ("mean", "most_frequent", "constant"))
         if strategy == "constant" and fill_value is None:
             raise ValueError("strategy='constant' needs a fill_value")
-        super().__init__(columns=_list(columns), strategy=strategy, fill_value=fill_value,
-                         output_columns=_list(output_columns))
+        super().__init__(columns=_list(columns), strategy=strategy,
+                         fill_value=fill_value, output_columns=_list(output_columns))
         self._learns = strategy != "constant"
 
 
@@ -395,8 +399,8 @@ def _bins_dtype(columns: Sequence[str], dtypes: Any) -> str | None:
         return _dtype(dtypes, _CODES)
     found = {_dtype(dtypes.get(column), _CODES) for column in columns}
     if len(found) > 1:
-        raise ValueError(f"dtypes={dtypes!r}: all columns of a discretizer have one type; "
-                         "make one for each")
+        raise ValueError(f"dtypes={dtypes!r}: all columns of a discretizer have one "
+                         "type; make one for each")
     return found.pop()
 
 
@@ -407,15 +411,15 @@ def _plain(bins: Any) -> Any:
 
 
 class UniformKBinsDiscretizer(_Bins):
-    """The number of the bin of equal width that a value is in, as float64 unless dtypes has
-    another type: NaN if it is in none. bins: their number, or {column: number}."""
+    """The number of the bin of equal width that a value is in, as float64 unless dtypes
+    has another type: NaN if it is in none. bins: their number, or {column: number}."""
 
     _kind = "uniform_kbins_discretizer"
 
 
 class CustomKBinsDiscretizer(_Bins):
-    """The number of the bin that a value is in, as float64 unless dtypes has another type:
-    NaN if it is in none. bins: the edges, or {column: edges}."""
+    """The number of the bin that a value is in, as float64 unless dtypes has another
+    type: NaN if it is in none. bins: the edges, or {column: edges}."""
 
     _kind = "custom_kbins_discretizer"
     _learns = False
@@ -666,8 +670,8 @@ class Chain(Preprocessor):
         return [leaf for p in self.preprocessors for leaf in p._leaves()]
 
     def _split(self) -> None:
-        """What comes before the first BatchMapper, and the rest: one after the other, with
-        chains of what C does between mappers."""
+        """What comes before the first BatchMapper, and the rest: one after the other,
+        with chains of what C does between mappers."""
         leaves = self._leaves()
         mappers = [i for i, p in enumerate(leaves) if isinstance(p, BatchMapper)]
         self._rest: list[Any] = []
@@ -677,9 +681,9 @@ class Chain(Preprocessor):
         for p in leaves[mappers[0]:]:
             if p._learns:
                 raise ValueError(
-                    f"{type(p).__name__} comes after a BatchMapper in the Chain, and would "
-                    "have to learn from what that makes, which C does not see: put "
-                    f"{type(p).__name__} before the BatchMapper")
+                    f"{type(p).__name__} comes after a BatchMapper in the Chain, and "
+                    "would have to learn from what that makes, which C does not see: "
+                    f"put {type(p).__name__} before the BatchMapper")
             if isinstance(p, BatchMapper) or isinstance(self._rest[-1], BatchMapper):
                 self._rest.append(p)
             else:
@@ -791,8 +795,8 @@ class BatchMapper(Preprocessor):
         if batch_format in ("default", None):
             batch_format = "numpy"
         if batch_format not in _mapping.FORMATS:
-            raise ValueError(f"batch_format={batch_format!r}: batches are \"numpy\", dicts of "
-                             "arrays, or \"pandas\"")
+            raise ValueError(f"batch_format={batch_format!r}: batches are \"numpy\", "
+                             "dicts of arrays, or \"pandas\"")
         if batch_format == "pandas":
             _mapping._pandas()
         if batch_size is not None:

@@ -1,5 +1,6 @@
 """The Result of a run: its metrics, checkpoints and error, read from the run directory,
-which raytrain-format(5) describes. Reads JSON only; checkpoints are opened when used."""
+which raytrain-format(5) describes. Reads JSON only; checkpoints are opened when
+used."""
 from __future__ import annotations
 
 import math
@@ -50,7 +51,8 @@ class Result:
                  checkpoint: Checkpoint | None = None, error: Exception | None = None,
                  path: str | None = None,
                  metrics_dataframe: pandas.DataFrame | None = None,
-                 best_checkpoints: list[tuple[Checkpoint, dict[str, Any]]] | None = None,
+                 best_checkpoints:
+                 list[tuple[Checkpoint, dict[str, Any]]] | None = None,
                  _storage_filesystem: object = None, *, return_value: Any = None,
                  config: dict[str, Any] | None = None,
                  status: str = "finished") -> None:
@@ -86,7 +88,8 @@ class Result:
         check_filesystem(storage_filesystem)
         path = os.path.abspath(local_path(path))
         if not os.path.isfile(os.path.join(path, "run.cfg")):
-            raise NoSuchRun(f"{path} is not the directory of a run: there is no run.cfg")
+            raise NoSuchRun(f"{path} is not the directory of a run: there is no "
+                            "run.cfg")
         attempt = last_attempt(path)
         status = attempt.get("outcome") or "interrupted"
         error = None
@@ -95,8 +98,8 @@ class Result:
         history = read_history(path)
         files = checkpoint_files(path)
         result = cls(metrics=_metrics.of_report(history[-1]) if history else None,
-                     checkpoint=Checkpoint(files[max(files)]) if files else None, error=error,
-                     path=path, status=status)
+                     checkpoint=Checkpoint(files[max(files)]) if files else None,
+                     error=error, path=path, status=status)
         result._keeps_value = status == "finished"
         result._history = history
         return result
@@ -114,8 +117,8 @@ class Result:
                                record.get("cause"))
         metrics = record.get("metrics")
         return cls(metrics=_metrics.of_report(metrics) if metrics else None,
-                   checkpoint=Checkpoint(checkpoint) if checkpoint else None, error=error,
-                   path=path, config=config, status=record["status"],
+                   checkpoint=Checkpoint(checkpoint) if checkpoint else None,
+                   error=error, path=path, config=config, status=record["status"],
                    return_value=(_returned.load(path)
                                  if record["status"] == "finished" else None))
 
@@ -137,8 +140,8 @@ class Result:
 
     @property
     def return_value(self) -> Any:
-        """See above. Of from_path() only plain data (numbers, texts, bytes and containers of
-        these): to look at a run runs no code."""
+        """See above. Of from_path() only plain data (numbers, texts, bytes and
+        containers of these): to look at a run runs no code."""
         if self._keeps_value and self.path:
             self._return_value = _returned.load(self.path, plain=True)
             self._keeps_value = False
@@ -153,9 +156,9 @@ class Result:
 
     @property
     def metrics_dataframe(self) -> pandas.DataFrame:
-        """A pandas.DataFrame with a row for each report: the metrics, outer/inner of nested
-        ones; NAME/min, NAME/mean and NAME/max over the workers; and what else the run
-        records. Needs pandas; metrics_history has the same without."""
+        """A pandas.DataFrame with a row for each report: the metrics, outer/inner of
+        nested ones; NAME/min, NAME/mean and NAME/max over the workers; and what else
+        the run records. Needs pandas; metrics_history has the same without."""
         if self._dataframe is not None:
             return self._dataframe
         import pandas
@@ -164,20 +167,20 @@ class Result:
 
     @property
     def by_rank(self) -> dict[str, dict[str, Any]]:
-        """{metric: {"rank0": ..., "min": ..., "mean": ..., "max": ...}} of the last report:
-        the numbers over all workers; outer/inner of nested ones."""
+        """{metric: {"rank0": ..., "min": ..., "mean": ..., "max": ...}} of the last
+        report: the numbers over all workers; outer/inner of nested ones."""
         return _metrics.by_rank(getattr(self.metrics, "report", {}))
 
     @property
     def filesystem(self) -> Any:
-        """Where path is: pyarrow.fs.LocalFileSystem() if pyarrow is there, else an object
-        with the same type_name."""
+        """Where path is: pyarrow.fs.LocalFileSystem() if pyarrow is there, else an
+        object with the same type_name."""
         return local_filesystem()
 
     @property
     def best_checkpoints(self) -> list[tuple[Checkpoint, dict[str, Any]]]:
-        """[(Checkpoint, metrics)] of the checkpoints that were kept, the worst first: by
-        checkpoint_score_attribute, or the oldest first if there is none."""
+        """[(Checkpoint, metrics)] of the checkpoints that were kept, the worst first:
+        by checkpoint_score_attribute, or the oldest first if there is none."""
         if self._best_checkpoints is None:
             self._best_checkpoints = [(Checkpoint(file), metrics)
                                       for file, metrics in self._ranked()]
@@ -248,8 +251,8 @@ def ranked(kept: list[tuple[str, dict[str, Any]]], name: str | None,
         sign: 1 if a high value is good, else -1.
 
     Returns:
-        The same in their order. Checkpoints without a number for the score are worse than
-        all others; of equal ones the older is.
+        The same in their order. Checkpoints without a number for the score are worse
+        than all others; of equal ones the older is.
     """
     if name is None:
         return kept

@@ -101,8 +101,8 @@ def run(checkpoint: ModelLike,
     if allow_code or not follow:
         flags += code_flags(checkpoint, allow_code)
     service = _start(checkpoint, predictor, scaling, flags, {
-        "outputs": outputs, "predictor": predictor_kwargs or {}, "settings": settings or {},
-        "batch_size": max_batch_size or 4096})
+        "outputs": outputs, "predictor": predictor_kwargs or {},
+        "settings": settings or {}, "batch_size": max_batch_size or 4096})
     try:
         service._await(startup_timeout_s)
         if blocking:
@@ -129,7 +129,8 @@ def _requests(name: Any, listen: Any, token_file: Any, follow: Any, batch: Any,
                           ("--max-wait-us", round(wait_s * 1e6) or None),
                           ("--queue", queue)):
         if value is not None:
-            flags += [option, os.fspath(value) if hasattr(value, "__fspath__") else str(value)]
+            is_path = hasattr(value, "__fspath__")
+            flags += [option, os.fspath(value) if is_path else str(value)]
     return flags + (["--follow"] if follow else [])
 
 
@@ -152,11 +153,12 @@ def _column(name: str, like: Any) -> tuple[Any, ...]:
     """dtype and shape of a row."""
     if isinstance(like, str):
         return like, ()
-    if isinstance(like, (tuple, list)) and len(like) == 2 and isinstance(like[1], (tuple, list)):
+    if (isinstance(like, (tuple, list)) and len(like) == 2
+            and isinstance(like[1], (tuple, list))):
         return str(like[0]), tuple(like[1])
     if not hasattr(like, "dtype") or not hasattr(like, "shape"):
-        raise TypeError(f"inputs[{name!r}] is (dtype, shape of a row), \"text\" or an array, "
-                        f"not {like!r}")
+        raise TypeError(f"inputs[{name!r}] is (dtype, shape of a row), \"text\" or an "
+                        f"array, not {like!r}")
     if like.dtype.kind in "OUS":
         return "text", ()
     return ("uint8" if like.dtype == bool else str(like.dtype)), like.shape[1:]
@@ -185,8 +187,9 @@ def _workers(predictor: Any, options: dict[str, Any], flags: list[Any],
     if predictor is None or hasattr(predictor, "_asked"):
         if options["predictor"]:
             raise TypeError("a model of trees takes no predictor_kwargs")
-        asked = predictor._asked(options["outputs"], options["settings"]) if predictor else \
-            list(options["outputs"] or ())
+        asked = list(options["outputs"] or ())
+        if predictor:
+            asked = predictor._asked(options["outputs"], options["settings"])
         if asked:
             flags += ["--outputs", ",".join(asked)]
         return [], environment

@@ -1,5 +1,5 @@
-"""Trainers: a training function, how it is run, and fit(), which runs it and returns the
-Result. Names and meaning as in ``ray.train`` 2.x."""
+"""Trainers: a training function, how it is run, and fit(), which runs it and returns
+the Result. Names and meaning as in ``ray.train`` 2.x."""
 from __future__ import annotations
 
 import os
@@ -57,7 +57,8 @@ class DataParallelTrainer:
     """
 
     _backend = "command"
-    _setup: str | None = None  # "module:function", called in a worker before the function
+    # "module:function", called in a worker before the function.
+    _setup: str | None = None
     _config_name = "backend_config"  # how __init__ calls it
 
     def __init__(self, train_loop_per_worker: TrainFunction, *,
@@ -97,7 +98,8 @@ class DataParallelTrainer:
         self.scaling_config = scaling_config or configs.ScalingConfig()
         self.run_config = run_config or configs.RunConfig()
         self.data_config = data_config or dataset_config or configs.DataConfig()
-        self.datasets = {name: from_memory(rows) for name, rows in (datasets or {}).items()}
+        self.datasets = {name: from_memory(rows)
+                         for name, rows in (datasets or {}).items()}
         self.metadata = metadata
         self.preprocessor = check_preprocessor(preprocessor)
         self.starting_checkpoint = resume_from_checkpoint
@@ -190,7 +192,8 @@ class DataParallelTrainer:
                 function, config = train_loop_per_worker, None
                 if train_loop_config is None:
                     config = _shipping.config_of(packed)
-            settings = {name: others[name] if name in others else _shipping.opened(value)
+            settings = {name: others[name] if name in others
+                        else _shipping.opened(value)
                         for name, value in settings.items()}
         settings.update({"scaling_config": scaling_config or settings["scaling_config"],
                          "datasets": datasets or settings["datasets"], **others})

@@ -7,13 +7,14 @@
     result = trainer.fit()
     model = XGBoostTrainer.get_model(result.checkpoint)
 
-The workers need XGBoost's library, and no Python; get_model() and XGBoostPredictor its Python
-module. With a training function they need the module, too::
+The workers need XGBoost's library, and no Python; get_model() and XGBoostPredictor its
+Python module. With a training function they need the module, too::
 
     def train_func(config):
         rows = raytrain.get_dataset_shard("train").materialize()
         ...
-        xgboost.train(params, xgboost.DMatrix(x, y), callbacks=[RayTrainReportCallback()])
+        xgboost.train(params, xgboost.DMatrix(x, y),
+                      callbacks=[RayTrainReportCallback()])
 
     result = XGBoostTrainer(train_func, datasets={"train": read_csv("train.csv")},
                             scaling_config=ScalingConfig(num_workers=4)).fit()
@@ -30,8 +31,8 @@ from ._instead import refuse
 from .backend import BackendConfig
 from ._tree_workers import XGBoostFunctionTrainer
 
-__all__ = ["RayTrainReportCallback", "XGBoostConfig", "XGBoostPredictor", "XGBoostTrainer",
-           "get_importance", "get_model"]
+__all__ = ["RayTrainReportCallback", "XGBoostConfig", "XGBoostPredictor",
+           "XGBoostTrainer", "get_importance", "get_model"]
 
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ class XGBoostConfig(_Config, BackendConfig):
 
 
 def _module() -> Any:
-    return _gbdt_model.library("xgboost", "Debian: python3-xgboost; pip install xgboost")
+    return _gbdt_model.library("xgboost", "Debian: python3-xgboost; pip install "
+                                          "xgboost")
 
 
 def get_model(checkpoint: CheckpointLike) -> xgboost.Booster:
@@ -153,8 +155,10 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
         """What the model says about rows.
 
         Args:
-            data: {column: array}, a DataFrame of pandas, or a matrix of the model's features.
-            feature_columns: Those columns only; of a matrix, the numbers of its columns.
+            data: {column: array}, a DataFrame of pandas, or a matrix of the model's
+                features.
+            feature_columns: Those columns only; of a matrix, the numbers of its
+                columns.
             dmatrix_kwargs: More arguments for xgboost.DMatrix.
             settings: More arguments for Booster.predict(), such as output_margin=True.
 

@@ -14,8 +14,8 @@ In a training function of raytrain.torch.TorchTrainer::
     trainer = raytrain.lightning.prepare_trainer(trainer)
     trainer.fit(model, train_dataloaders=loader)
 
-It needs Lightning 2.1 or later, as the package `lightning` or `pytorch_lightning`, which is
-imported when one of the names is first used.
+It needs Lightning 2.1 or later, as the package `lightning` or `pytorch_lightning`,
+which is imported when one of the names is first used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Strategies, the environment and the callback for Lightning's Trainer. Imports Lightning."""
+"""Strategies, the environment and the callback for Lightning's Trainer. Imports
+Lightning."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ _pl: Any = _frameworks.needed("Lightning", ("lightning.pytorch", "pytorch_lightn
 
 
 class RayLightningEnvironment(_pl.plugins.environments.LightningEnvironment):
-    """Lightning's processes are the workers of raytrain, with their ranks. Lightning starts
-    none itself."""
+    """Lightning's processes are the workers of raytrain, with their ranks. Lightning
+    starts none itself."""
 
     @property
     def creates_processes_externally(self) -> bool:
@@ -81,12 +82,13 @@ class _OfWorkers:
 
 
 class RayDDPStrategy(_OfWorkers, _pl.strategies.DDPStrategy):
-    """Lightning's DDPStrategy over the workers of raytrain; it takes the same arguments."""
+    """Lightning's DDPStrategy over the workers of raytrain; it takes the same
+    arguments."""
 
 
 class RayFSDPStrategy(_OfWorkers, _pl.strategies.FSDPStrategy):
-    """Lightning's FSDPStrategy over the workers of raytrain; it takes the same arguments.
-    With state_dict_type="sharded", each worker saves its own part."""
+    """Lightning's FSDPStrategy over the workers of raytrain; it takes the same
+    arguments. With state_dict_type="sharded", each worker saves its own part."""
 
 
 class RayDeepSpeedStrategy(_OfWorkers, _pl.strategies.DeepSpeedStrategy):
@@ -107,19 +109,20 @@ def prepare_trainer(trainer: Any) -> Any:
         The same Trainer.
 
     Raises:
-        RuntimeError: Its strategy or its environment are not those of raytrain.lightning.
+        RuntimeError: Its strategy or its environment are not those of
+            raytrain.lightning.
     """
     names = ", ".join(cls.__name__ for cls in _STRATEGIES)
     if not isinstance(trainer.strategy, _STRATEGIES):
         raise RuntimeError(
-            f"the Trainer has the strategy {type(trainer.strategy).__name__}, which would "
-            f"start processes of its own: pass strategy= one of {names} of "
+            f"the Trainer has the strategy {type(trainer.strategy).__name__}, which "
+            f"would start processes of its own: pass strategy= one of {names} of "
             "raytrain.lightning, or a subclass")
     environment = getattr(trainer.strategy, "cluster_environment", None)
     if environment is not None and not isinstance(environment, RayLightningEnvironment):
         raise RuntimeError(
-            f"the Trainer has the environment {type(environment).__name__}, which does not "
-            "know the ranks of raytrain: pass "
+            f"the Trainer has the environment {type(environment).__name__}, which does "
+            "not know the ranks of raytrain: pass "
             "plugins=[raytrain.lightning.RayLightningEnvironment()]")
     return trainer
 
@@ -128,12 +131,12 @@ def prepare_trainer(trainer: Any) -> Any:
 
 
 class RayTrainReportCallback(_pl.callbacks.Callback):
-    """Reports the metrics that were logged, and a checkpoint of Lightning, at the end of each
-    epoch of the training.
+    """Reports the metrics that were logged, and a checkpoint of Lightning, at the end
+    of each epoch of the training.
 
-    The metrics are `trainer.callback_metrics`, and `epoch` and `step`. The checkpoint is a
-    directory with the file `checkpoint.ckpt`, or a directory of that name if the strategy
-    saves by parts::
+    The metrics are `trainer.callback_metrics`, and `epoch` and `step`. The checkpoint
+    is a directory with the file `checkpoint.ckpt`, or a directory of that name if the
+    strategy saves by parts::
 
         with raytrain.get_checkpoint().as_directory() as directory:
             trainer.fit(model, ckpt_path=os.path.join(

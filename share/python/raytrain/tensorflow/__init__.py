@@ -41,7 +41,8 @@ class TensorflowTrainer(DataParallelTrainer):
     def __init__(self, train_loop_per_worker: TrainFunction, *,
                  tensorflow_config: TensorflowConfig | None = None,
                  **settings: Unpack[Arguments]) -> None:
-        super().__init__(train_loop_per_worker, backend_config=tensorflow_config, **settings)
+        super().__init__(train_loop_per_worker, backend_config=tensorflow_config,
+                         **settings)
 
 
 if not TYPE_CHECKING:

@@ -15,8 +15,8 @@ _tensorflow: Any = _frameworks.needed("TensorFlow", ("tensorflow",),
                                       "pip install tensorflow")
 
 # When Keras calls a callback. It calls those of batches only if a callback has them.
-_EVENTS = ("epoch_begin", "epoch_end", "train_begin", "train_end", "test_begin", "test_end",
-           "predict_begin", "predict_end")
+_EVENTS = ("epoch_begin", "epoch_end", "train_begin", "train_end", "test_begin",
+           "test_end", "predict_begin", "predict_end")
 _BATCH_EVENTS = ("train_batch_begin", "train_batch_end", "test_batch_begin",
                  "test_batch_end", "predict_batch_begin", "predict_batch_end")
 
@@ -24,8 +24,8 @@ _BATCH_EVENTS = ("train_batch_begin", "train_batch_end", "test_batch_begin",
 class ReportCheckpointCallback(_tensorflow.keras.callbacks.Callback):
     """Reports the metrics that Keras logs, and a checkpoint with the model.
 
-    Each worker saves the model, as MultiWorkerMirroredStrategy asks for; that of rank 0 is
-    the file `model.keras` of the checkpoint.
+    Each worker saves the model, as MultiWorkerMirroredStrategy asks for; that of rank 0
+    is the file `model.keras` of the checkpoint.
 
     Args:
         checkpoint_on: The events after which a checkpoint is reported, "epoch_end" or a
@@ -82,7 +82,8 @@ def _events(what: str, given: str | list[str]) -> set[str]:
     events = {given} if isinstance(given, str) else set(given)
     known = _EVENTS + _BATCH_EVENTS
     for event in sorted(events.difference(known)):
-        raise ValueError(f"{what} has {event!r}, which is not one of {', '.join(known)}")
+        raise ValueError(f"{what} has {event!r}, which is not one of "
+                         f"{', '.join(known)}")
     return events
 
 

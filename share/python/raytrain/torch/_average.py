@@ -1,5 +1,6 @@
-"""Means of gradients that the processes of one node compute themselves, in memory that all of
-them have mapped: what raytrain-average.so does (src/worker/average/average.h)."""
+"""Means of gradients that the processes of one node compute themselves, in memory that
+all of them have mapped: what raytrain-average.so does
+(src/worker/average/average.h)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _ASK = 1.0
 
 class _Place(ctypes.Structure):
     _fields_ = [("first", ctypes.c_size_t), ("stride", ctypes.c_size_t),
-                ("room", ctypes.c_size_t), ("rank", ctypes.c_int), ("size", ctypes.c_int)]
+                ("room", ctypes.c_size_t), ("rank", ctypes.c_int),
+                ("size", ctypes.c_int)]
 
 
 def _library(path: str) -> ctypes.CDLL:
@@ -64,11 +66,13 @@ class Average:
         if not place["library"]:
             raise FileNotFoundError("raytrain-average.so is not installed")
         self._library = _library(place["library"])
-        here = _Place(place["first"], place["stride"], room, place["rank"], place["size"])
+        here = _Place(place["first"], place["stride"], room, place["rank"],
+                      place["size"])
         self._handle = self._library.average_open(fd, ctypes.byref(here), spins)
         if not self._handle:
             raise OSError(ctypes.get_errno(), "memory of gradients cannot be mapped")
-        self.close = weakref.finalize(self, _close, self._library, self._handle, os.getpid())
+        self.close = weakref.finalize(self, _close, self._library, self._handle,
+                                      os.getpid())
         self.close.atexit = False
         self._waits = False  # the companion knows that this step waits
 
@@ -109,7 +113,8 @@ class Average:
             self._waits = True
         if result == _DIFFERS:
             raise errors.CommunicationError(
-                "the workers do not agree: they average gradients of other sizes, or in "
-                "another order. Is the model the same on every worker?")
+                "the workers do not agree: they average gradients of other sizes, or "
+                "in another order. Is the model the same on every worker?")
         if result != _DONE:
-            raise MemoryError("gradients outside of the memory for them, or no memory left")
+            raise MemoryError("gradients outside of the memory for them, or no memory "
+                              "left")

@@ -54,8 +54,9 @@ class TorchCheckpoint(Checkpoint):
             NotSupported: preprocessor is given: the trainer takes it.
         """
         if preprocessor is not None:
-            raise NotSupported("TorchCheckpoint(preprocessor=...): give the preprocessor to "
-                               "the trainer; each checkpoint of its run has what it learned")
+            raise NotSupported("TorchCheckpoint(preprocessor=...): give the "
+                               "preprocessor to the trainer; each checkpoint of its "
+                               "run has what it learned")
         return cls.from_dict({_KEY: _without_prefix(state_dict)})
 
     @classmethod

@@ -37,8 +37,8 @@ class TorchConfig(BackendConfig):
         if isinstance(backend, str) and "," in backend:
             backend = ",".join(sorted(part.strip() for part in backend.split(",")))
         if backend not in _BACKENDS:
-            raise ValueError(f"TorchConfig: backend is {backend!r}, not one of 'gloo', 'nccl' "
-                             f"and '{_BOTH}'")
+            raise ValueError(f"TorchConfig: backend is {backend!r}, not one of 'gloo', "
+                             f"'nccl' and '{_BOTH}'")
         if not _INIT_METHOD.fullmatch(init_method):
             raise ValueError(f"TorchConfig: init_method is {init_method!r}, not one of "
                              f"'env', 'tcp', 'tcp://HOST:PORT' and 'file:///PATH'")

@@ -24,17 +24,18 @@ def prepare_data_loader(
 
     Args:
         data_loader: A loader as for one worker.
-        add_dist_sampler: Give the loader a DistributedSampler, which shuffles if the loader
-            did. It stays as it is if its data set is iterable, or if it has another sampler
-            than DataLoader's own, or a batch sampler. A shuffled order changes in every
-            epoch.
+        add_dist_sampler: Give the loader a DistributedSampler, which shuffles if the
+            loader did. It stays as it is if its data set is iterable, or if it has
+            another sampler than DataLoader's own, or a batch sampler. A shuffled order
+            changes in every epoch.
         move_to_device: Batches are tensors on this worker's device.
         auto_transfer: On a GPU, copy the next batch while this one is computed on.
-        resume_position: Each checkpoint has the position of the loader, and the first pass
-            after a restart begins there; prefetched batches do not count. False: it begins
-            at the start of an epoch, for a script that leaves out batches by itself. If the
-            script calls sampler.set_epoch(), the position is used if that is the epoch
-            of the checkpoint. An iterable dataset needs state_dict() and load_state_dict().
+        resume_position: Each checkpoint has the position of the loader, and the first
+            pass after a restart begins there; prefetched batches do not count. False:
+            it begins at the start of an epoch, for a script that leaves out batches by
+            itself. If the script calls sampler.set_epoch(), the position is used if
+            that is the epoch of the checkpoint. An iterable dataset needs state_dict()
+            and load_state_dict().
 
     Returns:
         The loader for this worker.
@@ -125,7 +126,8 @@ class _DeviceLoader:
             return self._moved_ahead(steps)
         return ((_moved(batch, self._device, False), stamp) for batch, stamp in steps)
 
-    def _moved_ahead(self, steps: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    def _moved_ahead(
+            self, steps: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         stream = torch.cuda.Stream(self._device)
 
         def fetch() -> tuple[Any, Any] | None:

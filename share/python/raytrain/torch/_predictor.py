@@ -58,14 +58,15 @@ class TorchPredictor(Predictor):
         if model is None:
             if hasattr(stored, "load") and not allow_code:
                 raise InvalidArgument(
-                    "the model of the checkpoint is pickled: to load it runs code from the "
-                    "checkpoint. Give the module as model=, which gets the weights of a "
-                    "state dict; or, if you trust the checkpoint's origin, allow_code=True")
+                    "the model of the checkpoint is pickled: to load it runs code from "
+                    "the checkpoint. Give the module as model=, which gets the weights "
+                    "of a state dict; or, if you trust the checkpoint's origin, "
+                    "allow_code=True")
             model = stored.load() if hasattr(stored, "load") else stored
             if not callable(getattr(model, "eval", None)):
                 raise InvalidArgument(
-                    "the checkpoint has the weights of a model, and not the model: give "
-                    "the module that they belong to as model=")
+                    "the checkpoint has the weights of a model, and not the model: "
+                    "give the module that they belong to as model=")
         else:
             model.load_state_dict(stored)
         return cls(model, checkpoint.get_preprocessor(allow_code), use_gpu)
@@ -76,9 +77,9 @@ class TorchPredictor(Predictor):
         """What the model says about rows.
 
         Args:
-            data: {column: array}, a DataFrame of pandas, or an array, which is given to the
-                model as it is. One column is the argument of the model; several are as
-                many arguments or, for a model that takes one, one dict.
+            data: {column: array}, a DataFrame of pandas, or an array, which is given to
+                the model as it is. One column is the argument of the model; several are
+                as many arguments or, for a model that takes one, one dict.
             dtype: The type of all tensors, or {column: type}.
             columns: Those that the model takes, in their order.
 
@@ -101,8 +102,9 @@ class TorchPredictor(Predictor):
             batch = {name: batch[name] for name in columns}
         if isinstance(batch, dict):
             named = {name: tensor(array, name) for name, array in batch.items()}
-            inputs: list[Any] = [named] if len(named) > 1 and _takes_one(self.model) else \
-                list(named.values())
+            inputs = list(named.values())
+            if len(named) > 1 and _takes_one(self.model):
+                inputs = [named]
         else:
             inputs = [tensor(batch)]
         with torch.no_grad():

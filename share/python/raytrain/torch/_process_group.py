@@ -20,9 +20,9 @@ _TIMEOUT_S = 1800
 def ensure_process_group(device: torch.device) -> None:
     """COLLECTIVE, unless the script has set up the process group.
 
-    Unless init_method says otherwise, no port is fixed beforehand: rank 0 listens at any
-    free one, and then says which. One worker alone has a group, too, since optimizers ask
-    for it, but no port.
+    Unless init_method says otherwise, no port is fixed beforehand: rank 0 listens at
+    any free one, and then says which. One worker alone has a group, too, since
+    optimizers ask for it, but no port.
     """
     where = place()
     if dist.is_initialized() or not dist.is_available():
@@ -31,8 +31,8 @@ def ensure_process_group(device: torch.device) -> None:
                                                      _TIMEOUT_S)))
     backend = _backend(device)
     if where.world_size == 1:
-        dist.init_process_group(backend, store=dist.HashStore(), timeout=timeout, rank=0,
-                                world_size=1)
+        dist.init_process_group(backend, store=dist.HashStore(), timeout=timeout,
+                                rank=0, world_size=1)
         return
     if not where.has_companion:
         dist.init_process_group(backend, timeout=timeout)
@@ -44,8 +44,8 @@ def ensure_process_group(device: torch.device) -> None:
 
 
 def _backend(device: torch.device) -> str:
-    """That of the user. Of one for each device ("cpu:gloo,cuda:nccl"), that of this device
-    alone where torch does not know others: before 2.0, and without cards."""
+    """That of the user. Of one for each device ("cpu:gloo,cuda:nccl"), that of this
+    device alone where torch does not know others: before 2.0, and without cards."""
     backend = os.environ.get("RAYTRAIN_TORCH_BACKEND", "")
     of_device = dict(part.split(":", 1) for part in backend.split(",") if ":" in part)
     if of_device and (device.type == "cpu" or torch.__version__.startswith("1.")):
@@ -76,8 +76,8 @@ def _url(method: str, where: Place) -> str | None:
 
 
 def _prepare_url(url: str) -> None:
-    """On rank 0: a host is this one, and the port is free; a file is new, since one that
-    a killed attempt has left would hold the addresses of its processes."""
+    """On rank 0: a host is this one, and the port is free; a file is new, since one
+    that a killed attempt has left would hold the addresses of its processes."""
     if url.startswith("file://"):
         path = url[len("file://"):]
         if os.path.exists(path):

@@ -1,10 +1,11 @@
 """Gradients of DistributedDataParallel, averaged by the workers.
 
-DDP calls a communication hook for each bucket of gradients, in the order of the buckets. On
-one node the workers average the buckets themselves, in memory that all of them have mapped
-(_InPlace). Else the hook copies a bucket into memory that the companion of this worker has
-mapped, too, and the companions reduce it (_ByCompanion). At the last bucket the hook waits
-for all of them, and completes the futures; so no thread is needed.
+DDP calls a communication hook for each bucket of gradients, in the order of the
+buckets. On one node the workers average the buckets themselves, in memory that all of
+them have mapped (_InPlace). Else the hook copies a bucket into memory that the
+companion of this worker has mapped, too, and the companions reduce it (_ByCompanion).
+At the last bucket the hook waits for all of them, and completes the futures; so no
+thread is needed.
 
 The mean has the same bits on every rank. Gradients that are not dense floating-point
 numbers go through the process group, as they do without the hook.
@@ -116,7 +117,8 @@ def _average_open(session: Session, reply: dict[str, Any], fd: int,
     if place_there is None:
         return None
     try:
-        average = Average(session, reply["id"], fd, room, place_there, _cores_are_enough(0))
+        average = Average(session, reply["id"], fd, room, place_there,
+                          _cores_are_enough(0))
     except OSError:  # another libc than that of raytrain, say
         average = None
     able, _, _ = session.call("gradients_agree", {"id": reply["id"],
@@ -165,7 +167,8 @@ class _ByCompanion:
         # what other nodes send takes time, which is not to be lost.
         self._ahead = place().nodes > 1 or _cores_are_enough(1)
         self._at = 0
-        self._unsent: list[tuple[Any, ...]] = []  # ranges that the companion does not know of
+        # Ranges that the companion does not know of.
+        self._unsent: list[tuple[Any, ...]] = []
 
     def add(self, buffer: torch.Tensor) -> Callable[[], torch.Tensor]:
         """Add a bucket; what is returned gives its mean after finish()."""

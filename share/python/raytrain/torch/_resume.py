@@ -1,10 +1,11 @@
-"""Data loaders that go on in the middle of an epoch: how far a pass has come is a part of
-each checkpoint, and the first pass after a restart begins there.
+"""Data loaders that go on in the middle of an epoch: how far a pass has come is a part
+of each checkpoint, and the first pass after a restart begins there.
 
-A loader whose samples are divided here has a position that all workers share: the samples
-of the epoch's order that were given so far. On another number of workers the rest of the
-order is divided anew. A loader with a sampler of the script has one of its own on each
-worker, and so has one of an iterable dataset, which keeps its state itself."""
+A loader whose samples are divided here has a position that all workers share: the
+samples of the epoch's order that were given so far. On another number of workers the
+rest of the order is divided anew. A loader with a sampler of the script has one of its
+own on each worker, and so has one of an iterable dataset, which keeps its state
+itself."""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ class EpochSampler(DistributedSampler):
         return order
 
     def _rest(self, start: int) -> list[int]:
-        """This worker's samples from `start` on. The rest is filled up from the start of the
-        order, as DistributedSampler fills up the whole."""
+        """This worker's samples from `start` on. The rest is filled up from the start
+        of the order, as DistributedSampler fills up the whole."""
         n: int = len(self.dataset)
         order = list(range(n))
         if self.shuffle:
@@ -56,8 +57,9 @@ class EpochSampler(DistributedSampler):
         if start >= n:
             return []
         rest = n - start
-        rounds = rest // self.num_replicas if self.drop_last else -(-rest
-                                                                    // self.num_replicas)
+        rounds = rest // self.num_replicas
+        if not self.drop_last:
+            rounds = -(-rest // self.num_replicas)
         end = start + rounds * self.num_replicas
         filled = itertools.islice(itertools.cycle(order), end)
         return list(itertools.islice(filled, start + self.rank, end, self.num_replicas))
@@ -148,8 +150,8 @@ class _Shared(_Position):
         if saved.get("kind") != "shared" or saved["shuffle"] != sampler.shuffle:
             _warn("it has another kind of sampler than when the checkpoint was made")
         elif saved["n"] != n:
-            _warn(f"its dataset has {n} samples, and had {saved['n']} when the checkpoint "
-                  "was made")
+            _warn(f"its dataset has {n} samples, and had {saved['n']} when the "
+                  "checkpoint was made")
         elif not sampler.adopts and saved["seed"] != sampler.seed:
             _warn("the seed of its sampler is not that of the checkpoint")
         else:
@@ -206,8 +208,9 @@ class _Own(_Position):
             saved = None
         elif saved is not None and saved["world_size"] != place().world_size:
             if saved["taken"] and not saved["over"]:
-                _warn(f"its own sampler was that of one of {saved['world_size']} workers "
-                      f"when the checkpoint was made, and there are {place().world_size}")
+                _warn(f"its own sampler was that of one of {saved['world_size']} "
+                      "workers when the checkpoint was made, and there are "
+                      f"{place().world_size}")
             saved = None
         self._restored = saved
 
@@ -290,8 +293,8 @@ class _Skip:
 
 
 class _Step:
-    """A batch, with the state of the dataset after it, in the process that has read it: what
-    state_dict() returned, and whether the pass was over there."""
+    """A batch, with the state of the dataset after it, in the process that has read it:
+    what state_dict() returned, and whether the pass was over there."""
 
     def __init__(self, batch: Any, worker: int, state: Any) -> None:
         self.batch, self.worker, self.state = batch, worker, state
@@ -325,10 +328,11 @@ class _Collate:
 
 
 class _Restore:
-    """A worker_init_fn that gives the dataset the state that it had in this process of the
-    loader."""
+    """A worker_init_fn that gives the dataset the state that it had in this process of
+    the loader."""
 
-    def __init__(self, inner: Any, saved: dict[str, Any], batch_size: int | None) -> None:
+    def __init__(self, inner: Any, saved: dict[str, Any],
+                 batch_size: int | None) -> None:
         self.inner, self._saved, self._batch_size = inner, saved, batch_size
 
     def __call__(self, worker: int) -> None:
@@ -336,15 +340,15 @@ class _Restore:
             self.inner(worker)
         info = get_worker_info()
         assert info is not None
-        # Batches come from one process after the other: those before the next one's turn
-        # give one without samples.
+        # Batches come from one process after the other: those before the next one's
+        # turn give one without samples.
         first = (self._batch_size or 1) if worker <= self._saved["last"] else 0
         _restore(info.dataset, self._saved["workers"].get(worker), first)
 
 
 def _restore(dataset: Any, saved: tuple[Any, bool] | None, skipped: int) -> None:
-    """Give a dataset its state. Its next pass begins with `skipped` empty samples (_Skip), and
-    has nothing after them if it was over."""
+    """Give a dataset its state. Its next pass begins with `skipped` empty samples
+    (_Skip), and has nothing after them if it was over."""
     state, over = saved or (None, False)
     if saved is not None:
         dataset.load_state_dict(state)
@@ -376,10 +380,9 @@ class _OfRows(_Position):
         elif saved is not None and (saved["world_size"], saved["processes"]) != (
                 place().world_size, self._processes):
             if not saved["over"]:
-                _warn("the states of its dataset are those of "
-                      f"{saved['world_size']} workers with num_workers="
-                      f"{saved['processes']}, and now there are {place().world_size} with "
-                      f"num_workers={self._processes}")
+                _warn(f"the states of its dataset are those of {saved['world_size']} "
+                      f"workers with num_workers={saved['processes']}, and now there "
+                      f"are {place().world_size} with num_workers={self._processes}")
             saved = None
         self._restored = saved
 
@@ -415,11 +418,11 @@ class _OfRows(_Position):
             return {k: v for k, v in self._restored.items() if k != "world_size"}
         if not _positions.is_plain(self._states):
             session().warn(
-                "the position of an iterable dataset is not kept: its state_dict() has to "
-                "be of None, bool, int, float, str, bytes, tuples, lists and dicts")
+                "the position of an iterable dataset is not kept: its state_dict() has "
+                "to be of None, bool, int, float, str, bytes, tuples, lists and dicts")
             return {"kind": "none", "own": True}
-        return {"kind": "rows", "own": True, "workers": self._states, "last": self._last,
-                "processes": self._processes, "over": self._over}
+        return {"kind": "rows", "own": True, "workers": self._states,
+                "last": self._last, "processes": self._processes, "over": self._over}
 
 
 # ---- Loaders ----

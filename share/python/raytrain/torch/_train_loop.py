@@ -24,9 +24,9 @@ def get_device() -> torch.device:
 
 
 def get_devices() -> list[torch.device]:
-    """The devices of this worker, its first GPU first. A worker sees all GPUs of the run
-    on its node: the first GPU of each worker by its local rank, then the second ones. A
-    trainer without use_gpu has the CPU alone."""
+    """The devices of this worker, its first GPU first. A worker sees all GPUs of the
+    run on its node: the first GPU of each worker by its local rank, then the second
+    ones. A trainer without use_gpu has the CPU alone."""
     if _session.uses_gpu is False:
         return [torch.device("cpu")]
     if not torch.cuda.is_available():
@@ -42,11 +42,12 @@ def _warn_of_cpu() -> None:
     """The workers have GPUs, and this torch uses none. Once on each node."""
     if not place().has_companion or not _session.facts()["gpus"] or place().local_rank:
         return
-    why = "is built without CUDA: install one with it" if not torch.backends.cuda.is_built() \
-        and torch.version.hip is None else "finds none that it can use: see nvidia-smi"
+    why = "finds none that it can use: see nvidia-smi"
+    if not torch.backends.cuda.is_built() and torch.version.hip is None:
+        why = "is built without CUDA: install one with it"
     try:
-        _session.session().warn(f"the workers have GPUs, but torch {torch.__version__} {why}; "
-                                "they train on CPUs")
+        _session.session().warn(f"the workers have GPUs, but torch {torch.__version__} "
+                                f"{why}; they train on CPUs")
     except errors.RaytrainError:
         pass  # the session is another process's, which is warned itself
 
@@ -100,7 +101,8 @@ def prepare_model(
         raise ValueError(f"prepare_model: reducer is {reducer!r}, not one of "
                          f"'raytrain' and 'gloo'")
     device = get_device()
-    if isinstance(move_to_device, torch.device) and move_to_device != torch.device("cuda"):
+    if (isinstance(move_to_device, torch.device)
+            and move_to_device != torch.device("cuda")):
         device = move_to_device
     use_device(device)
     ensure_process_group(device)
@@ -125,8 +127,8 @@ def use_device(device: torch.device) -> None:
 
 
 def _device_ids(devices: set[torch.device]) -> dict[str, Any]:
-    """DDP's arguments for a model on these devices: none on the CPU, and none on several
-    GPUs, as DDP wants it."""
+    """DDP's arguments for a model on these devices: none on the CPU, and none on
+    several GPUs, as DDP wants it."""
     only = devices.pop() if len(devices) == 1 else torch.device("cpu")
     if only.type != "cuda":
         return {}

@@ -4,7 +4,8 @@ ray.train.huggingface.transformers.
 In a training function of raytrain.torch.TorchTrainer::
 
     import transformers
-    from raytrain.huggingface.transformers import RayTrainReportCallback, prepare_trainer
+    from raytrain.huggingface.transformers import (RayTrainReportCallback,
+                                                   prepare_trainer)
 
     trainer = transformers.Trainer(model=model, args=args, train_dataset=rows)
     trainer.add_callback(RayTrainReportCallback())

@@ -1,4 +1,5 @@
-"""The callback for a Trainer of Transformers, and its datasets. Imports Transformers."""
+"""The callback for a Trainer of Transformers, and its datasets. Imports
+Transformers."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _transformers: Any = _frameworks.needed(
 
 
 class RayTrainReportCallback(_transformers.TrainerCallback):
-    """Reports each checkpoint that the Trainer saves, with the metrics that it logged last.
+    """Reports each checkpoint that the Trainer saves, with the metrics that it logged
+    last.
 
     When the Trainer saves, it has evaluated before if `eval_strategy` is the same as
     `save_strategy`, and the metrics are those of the evaluation. The checkpoint is a
@@ -98,8 +100,8 @@ def prepare_trainer(trainer: Any) -> Any:
     """Let a Trainer take what iter_torch_batches() of a dataset shard returns, as
     train_dataset and eval_dataset.
 
-    Such a dataset has no length: TrainingArguments needs max_steps. The size of the batches
-    is that of iter_torch_batches(), and not per_device_train_batch_size.
+    Such a dataset has no length: TrainingArguments needs max_steps. The size of the
+    batches is that of iter_torch_batches(), and not per_device_train_batch_size.
 
     Args:
         trainer: A transformers.Trainer, or an object of a subclass.
