@@ -36,6 +36,8 @@ SHELL=/bin/sh
 export SHELL
 PYTHON=/usr/bin/python3
 export PYTHON
+# The modules are compiled once, and not by each process that imports them.
+unset PYTHONDONTWRITEBYTECODE
 LD_LIBRARY_PATH=$stage/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 
