@@ -1,3 +1,7 @@
+/*
+ * api_names.c - the tables of names behind raytrain_status_name() and its like, and the
+ * check of a metric's name.
+ */
 #include "util/api_names.h"
 
 #include <string.h>
@@ -43,7 +47,8 @@ static const struct {
     [RAYTRAIN_BYTES] = {"bytes", 1},
 };
 
-/* Callers pass numbers from files too: any value of the enum's type may arrive. */
+/* A caller may pass a number from a file, so any value of the enum's type may
+ * arrive. */
 static bool dtype_known(raytrain_dtype dtype)
 {
     return (int)dtype > 0 && (size_t)dtype < sizeof dtypes / sizeof dtypes[0];

@@ -1,6 +1,6 @@
 /*
- * api_names.h - names of raytrain.h: of statuses and element types (declared there,
- * or the way back), and the rule for names of metrics.
+ * api_names.h - names of raytrain.h: from a name back to its element type, and the rule
+ * for names of metrics. raytrain.h declares the functions that return names.
  */
 #ifndef RAYTRAIN_UTIL_API_NAMES_H
 #define RAYTRAIN_UTIL_API_NAMES_H

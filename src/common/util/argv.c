@@ -1,4 +1,7 @@
-/* argv.c - argument vectors; see argv.h. */
+/*
+ * argv.c - argument vectors: append, split a text as a POSIX shell does, join it again.
+ * Each change is made in full or not at all.
+ */
 #include "config.h"
 
 #include "util/argv.h"
@@ -37,7 +40,7 @@ bool argv_has(char *const *argv, const char *arg)
     return false;
 }
 
-/* Append arg itself; it is freed on failure. */
+/* Append arg itself. It is freed on failure. */
 static int argv_take(char ***argv, char *arg, struct error *err)
 {
     size_t n = argv_count(*argv);
@@ -97,10 +100,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-/*
- * Read one word from *text into word, which has room for all of text, and advance past
- * it. 1: a word was read; 0: only blanks were left; -1: an error.
- */
+/* Read one word from *text into word, which has room for all of text, and advance past
+ * it. 1: a word was read; 0: only blanks were left; -1: an error. */
 static int word_read(const char **text, char *word, struct error *err)
 {
     const char *p = *text;

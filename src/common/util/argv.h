@@ -31,8 +31,8 @@ int argv_append_all(char ***argv, char *const *more, struct error *err);
  */
 int argv_split(const char *text, char ***argv, struct error *err);
 
-/* The vector as one line, from which a shell would read the same words; the caller
- * frees *text. */
+/* The vector as one line that a shell would split into the same words. The caller frees
+ * *text. */
 int argv_join(char *const *argv, char **text, struct error *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* array.c - grow an array by doubling. */
 #include "util/array.h"
 
 #include <stdlib.h>

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Make room for one element more in an array of n elements of this size, malloc'ed or
- * NULL, with *room places. array: the address of the pointer to the first of them. 0; -1
- * without memory, and nothing has changed. */
+/* Make room for one more element in an array of n elements of this size, malloc'ed or
+ * NULL, with room for *room. array is the address of the pointer to the first of them.
+ * Returns 0, or -1 without memory; then nothing has changed. */
 int array_grow(void *array, size_t *room, size_t n, size_t size);
 
 #endif

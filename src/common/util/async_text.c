@@ -1,3 +1,7 @@
+/*
+ * async_text.c - digits and dates without printf(3) and gmtime(3), which are not safe
+ * in a signal handler.
+ */
 #include "util/async_text.h"
 
 #define DAY_S 86400

@@ -1,7 +1,7 @@
 /*
- * async_text.h - compose text in a signal handler: nothing here is more than a loop
- * over bytes. Each function writes at `to`, without a NUL, and returns the end of what
- * it has written; the caller provides the room.
+ * async_text.h - compose text in a signal handler. Each function writes at `to`,
+ * without a NUL, and returns the end of the text that it has written. The caller
+ * provides the room.
  */
 #ifndef RAYTRAIN_UTIL_ASYNC_TEXT_H
 #define RAYTRAIN_UTIL_ASYNC_TEXT_H

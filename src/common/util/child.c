@@ -40,8 +40,8 @@ struct child_plan {
     volatile int failed; /* errno of the step that failed, 0: none */
 };
 
-/* What the terminal sent while the child was still in the parent's group was not for
- * it: ignoring a signal discards pending ones. */
+/* Signals that the terminal sent while the child was still in the parent's group were
+ * not for it. Ignoring a signal discards pending ones. */
 static void signals_reset(bool hangup_ignored, int ignored)
 {
     static const int of_terminal[] = {SIGINT, SIGQUIT, SIGTSTP, SIGHUP};
@@ -61,7 +61,8 @@ static void signals_reset(bool hangup_ignored, int ignored)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The parent is waiting, so this must not take long: EAGAIN if nothing reads there. */
+/* The parent is waiting, so this must not take long: EAGAIN if nothing reads from the
+ * socket. */
 static int pid_announce(int socket)
 {
     struct pollfd room = {.fd = socket, .events = POLLOUT};
@@ -74,7 +75,7 @@ static int pid_announce(int socket)
     return sent < 0 && errno != EPIPE ? -1 : 0;
 }
 
-/* Without a terminal: a process in the background that reads it is stopped. */
+/* Without a terminal: a background process that reads from one is stopped. */
 static int group_lead(void)
 {
     int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -195,7 +196,7 @@ int child_spawn(const struct child_spec *spec, struct child *c, struct error *er
         plan_close(&plan);
         return -1;
     }
-    /* No handler of ours may run in the child, which shares our memory. */
+    /* None of our handlers may run in the child, which shares our memory. */
     sigfillset(&all);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     pthread_sigmask(SIG_SETMASK, &all, &saved);
@@ -223,8 +224,8 @@ static int group_kill(const struct child *c)
     return c->group ? kill(-c->pid, SIGKILL) : 0;
 }
 
-/* The pid, and with it the id of its process group, is ours until waitid() reaps it:
- * kill the group before, while the id cannot belong to another one. */
+/* The pid, and the id of its process group with it, is reserved until waitid() reaps
+ * the child. Kill the group before that, while no other group can have the id. */
 static int child_collect(struct child *c, int flags, bool *gone, int *wait_status,
                          struct error *err)
 {

@@ -1,3 +1,4 @@
+/* clock.c - read the clocks, and format a time as ISO 8601. */
 #include "util/clock.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* command_output.c - start a command by child.h and read its pipe until a deadline. */
 #include "util/command_output.h"
 
 #include <errno.h>
@@ -12,9 +13,9 @@
 #include "util/clock.h"
 #include "util/quote.h"
 
-#define TEXT_MAX 65536 /* the rest is read, and forgotten */
+#define TEXT_MAX 65536 /* the rest is read and discarded */
 
-/* Until the end of the output, or `until`. */
+/* Read until the end of the output, or until the time `until`. */
 static bool text_read(int fd, double until, char *text, size_t *used)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};

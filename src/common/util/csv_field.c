@@ -1,4 +1,7 @@
-/* csv_field.c - see csv_field.h. */
+/*
+ * csv_field.c - find the ends of CSV fields, eight bytes at a time. The worker's
+ * text/csv_scan.c finds the records.
+ */
 #include "util/csv_field.h"
 
 #include <endian.h>
@@ -44,14 +47,14 @@ bool csv_record_find(struct csv_cursor *c, const char *stop)
     return false;
 }
 
-/* The highest bit of each byte that is 0; of bytes after the first such one, it may be
- * set in others too. */
+/* The highest bit of each byte that is 0. In bytes after the first such one, it may be
+ * set even if they are not 0. */
 static uint64_t zeros(uint64_t x)
 {
     return (x - BYTES(1)) & ~x & BYTES(0x80);
 }
 
-/* The end of a field from a place outside of quotes on. */
+/* The end of a field, from a place outside of quotes. */
 static const char *plain_end(const struct csv_cursor *c, const char *at)
 {
     const uint64_t delimiter = BYTES(c->delimiter), lf = BYTES('\n'), cr = BYTES('\r');
@@ -86,8 +89,8 @@ static bool append(struct csv_cursor *c, size_t *used, const char *at, size_t n)
     return true;
 }
 
-/* c->at is after the opening quote. Pieces between quotes are put together, unless
- * there is only one. */
+/* c->at is after the opening quote. Pieces between quotes are joined, unless there is
+ * only one. */
 static enum csv_end quoted_read(struct csv_cursor *c, const char **text, size_t *n)
 {
     const char *first = c->at, *quote;

@@ -1,6 +1,6 @@
 /*
- * csv_field.h - CSV text, read field by field. The grammar is in text/csv_scan.h of the
- * worker.
+ * csv_field.h - CSV text, read field by field. The worker's text/csv_scan.h describes
+ * the grammar.
  */
 #ifndef RAYTRAIN_UTIL_CSV_FIELD_H
 #define RAYTRAIN_UTIL_CSV_FIELD_H
@@ -11,8 +11,8 @@
 struct csv_cursor {
     const char *at, *end;
     char delimiter;
-    bool last; /* the file ends at `end`; else the text is cut off there */
-    /* The text of the last field with quotes; csv_cursor_clear() frees it. */
+    bool last; /* the file ends at `end`; otherwise the text is cut off there */
+    /* The text of the last field that had quotes; csv_cursor_clear() frees it. */
     char *unquoted;
     size_t room;
 };
@@ -27,15 +27,15 @@ enum csv_end {
 
 void csv_cursor_clear(struct csv_cursor *c);
 
-/* Go to the next record, over lines that are empty. False: no record begins before
- * `stop`, or what begins there is cut off. */
+/* Go to the next record, skipping empty lines. False: no record begins before `stop`,
+ * or the one that begins there is cut off. */
 bool csv_record_find(struct csv_cursor *c, const char *stop);
 
 /* The text of the field at c->at, valid until the next call; c->at is then after the
  * delimiter or the end of the line. */
 enum csv_end csv_field_read(struct csv_cursor *c, const char **text, size_t *n);
 
-/* c->at is behind a field: go on as above. */
+/* c->at is behind a field: continue as above. */
 static inline enum csv_end csv_field_end(struct csv_cursor *c)
 {
     if (c->at == c->end)

@@ -1,3 +1,7 @@
+/*
+ * descriptors.c - close_range(2), or its work by /proc/self/fd on older kernels, and
+ * descriptors with high numbers.
+ */
 #include "util/descriptors.h"
 
 #include <errno.h>
@@ -56,8 +60,8 @@ static void one_close(int fd, bool cloexec)
         (void)close(fd);
 }
 
-/* Entries of /proc/self/fd are in order of their numbers, and reading a directory
- * continues from a number: closing what was read does not disturb it. */
+/* Entries of /proc/self/fd are in numerical order, and readdir continues from a number.
+ * So closing the descriptors that were read does not disturb it. */
 static int each_close(int first, int last, bool cloexec)
 {
     _Alignas(struct entry) char buffer[4096];

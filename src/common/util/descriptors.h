@@ -14,11 +14,11 @@ int descriptors_close(int first, int last);
 int descriptors_cloexec(int first);
 
 /*
- * For a descriptor that is one of many, such as the files of a dataset. If it is not
- * among the first 256, it gets a number beyond those that select(2) can handle, and the
- * soft limit of this process is raised to the hard one, so that many of them leave
- * enough for all other code. Returns its number, which is the old one if there is no
- * other. The new one is closed when a program is executed.
+ * For a descriptor that is one of many, such as those of a dataset's files. If it is
+ * not among the first 256, it gets a number beyond those that select(2) can handle, and
+ * the soft limit of this process is raised to the hard one, so that enough numbers
+ * remain for all other code. Returns its number, which is the old one if no other is
+ * free. The new one is closed when a program is executed.
  */
 int descriptor_raise(int fd);
 

@@ -1,3 +1,4 @@
+/* error.c - format and prefix errors; which exit status belongs to which code. */
 #include "util/error.h"
 
 #include <errno.h>

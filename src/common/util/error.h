@@ -32,8 +32,8 @@ int error_prefix(struct error *err, const char *fmt, ...)
 /* The exit status for a status: EINVAL, ETYPE, ENOTFOUND, ENOTSUP 3; EFIT 4; ESTORAGE,
  * ECORRUPT 5; EUSAGE 2; ESTOPPED 75; OK, END 0; all others 1. */
 int error_exit_status(raytrain_status code);
-/* What a program of ours that ended with this exit status has had: a status that has the
- * same one. EFAILED for all that say no more than that. */
+/* The reverse, for a program of ours: a status with this exit status. EFAILED for all
+ * exit statuses that have no status of their own. */
 raytrain_status error_code_of(int exit_status);
 
 #endif

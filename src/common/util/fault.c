@@ -1,3 +1,4 @@
+/* fault.c - compare RAYTRAIN_FAULT with the point that is passed, and act on it. */
 #include "util/fault.h"
 
 #ifdef RAYTRAIN_FAULTS

@@ -1,3 +1,7 @@
+/*
+ * fs.c - files and directories by system calls. fs_advice.c knows what to do about a
+ * full or closed place; run_record.c reads the files of a run directory.
+ */
 #include "config.h"
 
 #include "util/fs.h"
@@ -25,7 +29,7 @@
 static const struct advice {
     int number;
     const char *text;
-    bool elsewhere; /* another place helps, too: how to choose it follows */
+    bool elsewhere; /* the advice on how to choose another place follows */
 } ADVICE[] = {
     {ENOSPC, "free space there or ", true},
     {EDQUOT, "remove files that you no longer need or ", true},
@@ -43,7 +47,7 @@ static const struct advice {
      false},
 };
 
-/* Another storage does not help with a file that is there. */
+/* Another storage does not help if the file exists already. */
 static bool is_of_reading(const char *what)
 {
     static const char *const verbs[] = {"open", "read", "find", "look at"};
@@ -80,7 +84,7 @@ int fs_error(struct error *err, const char *what, const char *path)
 
 /* ---- Bytes ---- */
 
-/* One system call; `offset` only counts if the call takes one. */
+/* One system call. Only some calls use `offset`. */
 typedef ssize_t transfer_step(int fd, void *data, size_t n, off_t offset);
 
 static ssize_t step_write(int fd, void *data, size_t n, off_t offset)
@@ -99,7 +103,7 @@ static ssize_t step_pread(int fd, void *data, size_t n, off_t offset)
     return pread(fd, data, n, offset);
 }
 
-/* All n bytes; `none` is the error if a call moves none. */
+/* Transfer all n bytes. `none` is the error if a call transfers none. */
 static int transfer(transfer_step *step, int none, int fd, const void *data, size_t n,
                     uint64_t offset)
 {
@@ -136,7 +140,7 @@ int fs_pread_full(int fd, void *data, size_t n, uint64_t offset)
     return transfer(step_pread, ENODATA, fd, data, n, offset);
 }
 
-/* Read up to the end of the file, whatever its size seemed to be. */
+/* Read up to the end of the file. `guess` is its expected size. */
 static int read_to_end(int fd, size_t guess, char **data, size_t *n)
 {
     size_t room = guess + 1, used = 0;
@@ -184,7 +188,7 @@ static int regular_read(int fd, char **data, size_t *n)
     return read_to_end(fd, (size_t)st.st_size, data, n);
 }
 
-/* O_NONBLOCK: do not wait if it is a FIFO. */
+/* O_NONBLOCK: do not wait if the file is a FIFO. */
 static int reader_open(const char *path)
 {
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -300,7 +304,8 @@ static int dir_make(const char *path, mode_t mode, struct error *err)
     return fs_error(err, "create directory", path);
 }
 
-/* If we may create directories here but not read, there is nothing more to check. */
+/* If we may create directories here but not read them, there is nothing more to
+ * check. */
 static int made_sync(const char *path, struct error *err)
 {
     int rc = fs_sync_parent(path, err);
@@ -438,9 +443,9 @@ char *fs_temp_name(const char *path)
     return name;
 }
 
-/* If it is of this place, its pid is valid here: is it still the same process? A pid is used
- * again, even that of this process: in containers and after a restart of a node the same
- * few numbers return. */
+/* If the name was made at this place, its pid is valid here: is it still the same
+ * process? Pids are reused, even that of this process: containers, and nodes that have
+ * restarted, use the same few numbers again. */
 static bool writer_lives(long pid, unsigned long long born)
 {
     unsigned long long birth = process_birth((pid_t)pid);
@@ -461,12 +466,12 @@ bool fs_temp_is_left(const char *name)
                           &place, &born)
                  : 0;
 
-    if (n < 4) /* it may be from an earlier version, without a place */
+    if (n < 4) /* it may come from an earlier version, without a place */
         return n >= 2 && pid != (long)getpid();
     return place != place_number() || !writer_lives(pid, born);
 }
 
-/* Is it one of BASE? */
+/* Is it a temporary file for BASE? */
 static bool temp_is_of(const char *name, const char *base)
 {
     size_t n = strlen(base);
@@ -506,7 +511,8 @@ static int temp_fill(const char *temp, const struct contents *c, bool durable)
     if (fd < 0)
         return -1;
     rc = fs_write_full(fd, c->data, c->n);
-    /* After the bytes: a write at the end of a file never reads a page first. */
+    /* After the bytes, because a write at the end of a file never reads a page
+     * first. */
     if (rc == 0 && c->length > c->n)
         rc = ftruncate(fd, (off_t)c->length);
     if (rc == 0 && durable)
@@ -532,7 +538,7 @@ static int file_publish(const char *path, const struct contents *contents, bool 
         int why = errno;
 
         fs_error(err, "write", path);
-        if (filled || why != EEXIST) /* then it is not ours */
+        if (filled || why != EEXIST) /* otherwise the file is not ours */
             unlink(temp);
         free(temp);
         errno = why;

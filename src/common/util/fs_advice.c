@@ -1,3 +1,4 @@
+/* fs_advice.c - the list of directories and of the options that chose them. */
 #include "util/fs_advice.h"
 
 #include <limits.h>
@@ -19,7 +20,7 @@ void fs_advice_set(const char *dir, const char *way)
 {
     size_t i = 0;
 
-    if (strlen(dir) >= PATH_MAX) /* no file is there */
+    if (strlen(dir) >= PATH_MAX) /* no file can be there */
         return;
     while (i < PLACES_MAX - 1 && places[i].way && strcmp(places[i].dir, dir) != 0)
         i++;

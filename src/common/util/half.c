@@ -1,6 +1,6 @@
 /*
- * half.c - see half.h. On the bits, without branches, so that compilers make vector
- * code of the loops.
+ * half.c - conversions on the bits of the numbers, without branches, so that compilers
+ * vectorise the loops.
  */
 #include "util/half.h"
 
@@ -8,8 +8,9 @@
 
 #define SIGN32     0x80000000u
 #define INFINITY32 0x7f800000u
-#define INFINITY16 (0x7c00u << 13) /* of a float16, where float16_value() moves it */
-#define NORMAL16   (0x0400u << 13) /* the least that is normal, likewise */
+/* For a float16, where float16_value() moves it. */
+#define INFINITY16 (0x7c00u << 13)
+#define NORMAL16   (0x0400u << 13) /* the smallest normal number, likewise */
 
 static float float_of(uint32_t bits)
 {
@@ -32,8 +33,8 @@ static uint32_t bits_of(float f)
 /*
  * Exponent and fraction move to their places in a float32, where the bias is 112 larger
  * (twice that for infinities and NaNs, which keep the largest exponent). A subnormal
- * number is the difference of two normal ones, so that it also comes out if the
- * processor takes subnormal operands for zero.
+ * number is the difference of two normal ones, so that it is correct even if the
+ * processor treats subnormal operands as zero.
  */
 static float float16_value(uint16_t half)
 {
@@ -47,10 +48,10 @@ static float float16_value(uint16_t half)
 }
 
 /*
- * A normal result is rounded by adding to the bits just below the last one that stays:
- * half of it, less one if it is even now. A subnormal one is rounded by the processor:
- * a number is added whose last bit weighs as much as the last bit of a subnormal
- * float16 (2^-24), and its bits are taken off again.
+ * A normal result is rounded by an addition to the bits just below the last bit that is
+ * kept: half of that bit, less one if it is even. A subnormal one is rounded by the
+ * processor: add a number whose last bit has the weight of the last bit of a subnormal
+ * float16 (2^-24), and subtract its bits again.
  */
 static uint16_t float16_bits(float f)
 {

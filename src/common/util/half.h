@@ -1,10 +1,10 @@
 /*
- * half.h - 16-bit floating-point numbers, as float32 and back: IEEE 754 binary16
+ * half.h - 16-bit floating-point numbers, to float32 and back: IEEE 754 binary16
  * (float16), and the upper 16 bits of a float32 (bfloat16).
  *
- * To float32 is exact. From float32 is to the nearest, and to even between two; what is
- * too large becomes infinite, what is too small a subnormal number or zero, and a NaN
- * stays one. The buffers must not overlap.
+ * The conversion to float32 is exact. The other one rounds to nearest, ties to even:
+ * numbers that are too large become infinite, those that are too small become subnormal
+ * or zero, and a NaN remains a NaN. The buffers must not overlap.
  */
 #ifndef RAYTRAIN_UTIL_HALF_H
 #define RAYTRAIN_UTIL_HALF_H

@@ -11,8 +11,9 @@
 
 #include "util/argv.h"
 
-#define HOSTLIST_NAME_MAX 255 /* bytes of one name; HOST_NAME_MAX is less */
-#define HOSTLIST_DIGITS   9   /* of a number in brackets */
+/* Bytes of one name. HOST_NAME_MAX is less. */
+#define HOSTLIST_NAME_MAX 255
+#define HOSTLIST_DIGITS   9 /* for a number in brackets */
 
 struct expansion {
     const char *text; /* for messages */
@@ -47,7 +48,7 @@ static int expansion_add(struct expansion *x, const char *name)
     return 0;
 }
 
-/* A number of at most HOSTLIST_DIGITS digits; advances *p. */
+/* Read a number of at most HOSTLIST_DIGITS digits; advances *p. */
 static int number_read(const char **p, unsigned long *value)
 {
     size_t digits = strspn(*p, "0123456789");
@@ -90,7 +91,7 @@ static int range_expand(struct expansion *x, const char *prefix, const char **ra
     return 0;
 }
 
-/* All names of one element that begin with prefix and continue as rest says. */
+/* All names of one element that begin with prefix and continue with rest. */
 static int name_expand(struct expansion *x, const char *prefix, const char *rest)
 {
     char name[HOSTLIST_NAME_MAX + 1];
@@ -165,8 +166,8 @@ int hostlist_expand(const char *text, char ***names, struct error *err)
     return 0;
 }
 
-/* A name as prefix + number of `digits` digits; digits is 0 if it does not end in
- * one. */
+/* A name as a prefix and a number of `digits` digits. digits is 0 if the name does not
+ * end in a number. */
 struct split_name {
     size_t prefix;
     int digits;

@@ -8,14 +8,14 @@
 
 #include "util/error.h"
 
-/* A list of more names is refused. */
+/* A longer list is refused. */
 #define HOSTLIST_MAX 65536
 
 /*
  * All names in text, in its order: an argument vector, which the caller frees with
- * argv_free(). Numbers keep their leading zeros; a name may have several brackets
+ * argv_free(). Numbers keep their leading zeros. A name may have several brackets
  * ("r[1-2]n[1-4]": the last one varies fastest). An empty text has no names (*names is
- * NULL). RAYTRAIN_EINVAL with the text and what is wrong in it.
+ * NULL). RAYTRAIN_EINVAL with the text and the mistake.
  */
 int hostlist_expand(const char *text, char ***names, struct error *err);
 

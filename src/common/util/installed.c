@@ -1,3 +1,7 @@
+/*
+ * installed.c - look for a helper program: beside this program, then where it was
+ * configured to be.
+ */
 #include "util/installed.h"
 
 #include <limits.h>
@@ -13,7 +17,7 @@ static bool is_there(char *path, size_t size, const char *dir, const char *below
            access(path, X_OK) == 0;
 }
 
-/* The directory above what a path names. */
+/* Cut the last component off a path. */
 static void path_up(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -30,7 +34,8 @@ int installed_program(const char *name, char *path, size_t size, struct error *e
     if (n > 0) {
         self[n] = '\0';
         path_up(self);
-        if (is_there(path, size, self, "", name)) /* this program is in libexec, too */
+        /* This program is in libexec as well */
+        if (is_there(path, size, self, "", name))
             return 0;
         path_up(self);
         if (is_there(path, size, self, "libexec/raytrain/", name))

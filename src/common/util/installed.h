@@ -6,9 +6,10 @@
 
 #include "util/error.h"
 
-/* The path of a program, or a module, in libexec/raytrain: in the directory of this program, or
- * beside the bin directory that it is in, so that an installed tree can be moved; else
- * where it was configured to be. RAYTRAIN_ENOTFOUND if it is not there either. */
+/* The path of a program, or of a module, in libexec/raytrain. It is looked for in the
+ * directory of this program, or beside the bin directory that this program is in, so
+ * that an installed tree can be moved; then in the configured directory.
+ * RAYTRAIN_ENOTFOUND if it is in none of these. */
 int installed_program(const char *name, char *path, size_t size, struct error *err);
 
 #endif

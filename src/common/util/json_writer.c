@@ -1,4 +1,7 @@
-/* json_writer.c - see json_writer.h. */
+/*
+ * json_writer.c - append JSON to a buffer that is used again. Numbers have few digits
+ * if that is exact, else as many as printf(3) needs; quote.h escapes texts.
+ */
 #include "util/json_writer.h"
 
 #include <math.h>
@@ -126,9 +129,9 @@ static size_t decimals_write(char *out, uint64_t all, int places)
     return n;
 }
 
-/* With at most six digits after the point, if the number reads back as the same: 0.1, not
- * 0.10000000000000001. A quotient of integers below 2^53 is rounded as its decimals are.
- * 0: it does not. */
+/* With at most six digits after the point, if the number then reads back the same: 0.1,
+ * not 0.10000000000000001. The quotient of two integers below 2^53 is rounded like a
+ * decimal text. Returns 0 if the number does not read back the same. */
 static size_t short_write(char *out, double value)
 {
     double millionths = rint(fabs(value) * 1e6);
@@ -141,7 +144,7 @@ static size_t short_write(char *out, double value)
     return n + decimals_write(out + n, all, 6);
 }
 
-/* The same for a float, with as few digits as it takes, up to 12 after the point. */
+/* The same for a float, with as few digits as necessary, up to 12 after the point. */
 static size_t short32_write(char *out, float value)
 {
     double size = fabs((double)value);
@@ -159,7 +162,7 @@ static size_t short32_write(char *out, float value)
     return 0;
 }
 
-/* As printf does, but with a point in every locale. */
+/* Like printf, but with a point in every locale. */
 static size_t digits_print(char *out, double value, int digits)
 {
     size_t n = 0, before, after;
@@ -201,7 +204,7 @@ void json_writer_unsigned(struct json_writer *w, const char *key, uint64_t value
         w->n += digits_write(to, value);
 }
 
-/* Room for a number; NULL: it is null, which has been written, or there is no memory. */
+/* Room for a number. NULL: it is written as null already, or there is no memory. */
 static char *real_begin(struct json_writer *w, const char *key, bool is_finite)
 {
     if (!is_finite) {
@@ -248,7 +251,7 @@ static size_t plain_length(const char *at, size_t n)
     return i;
 }
 
-/* One character that is not plain. Returns its bytes. */
+/* Add one character that needs escaping. Returns its length in bytes. */
 static size_t character_add(struct json_writer *w, const char *at, size_t n)
 {
     unsigned char c = (unsigned char)*at;

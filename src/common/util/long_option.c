@@ -1,3 +1,7 @@
+/*
+ * long_option.c - refuse the abbreviations of getopt_long(), and suggest the option
+ * that was meant. other_words.c knows the options of other programs.
+ */
 #include "util/long_option.h"
 
 #include <stdbool.h>
@@ -26,7 +30,7 @@ static const struct option *option_find(const struct option *longs, const char *
     return NULL;
 }
 
-/* The shortest option of which the word has the first letters, at least two. */
+/* The shortest option that begins with the letters of the word, at least two. */
 static const char *option_begun(const struct option *longs, const char *word)
 {
     size_t n = name_length(word);
@@ -59,7 +63,8 @@ static bool option_is(const struct option *longs, const char *name)
     return false;
 }
 
-/* The option of another program, which is called otherwise here, or is not needed. */
+/* The word is an option of another program, which has another name here, or is not
+ * needed. */
 static int fail_other(const struct option *longs, const char *word,
                       const struct other_word *other, struct error *err)
 {
@@ -109,7 +114,8 @@ static int fail_wrong(const struct option *longs, const char *word, const char *
     found = option_find(longs, word);
     if (!found)
         return fail_unknown(longs, word, help, err);
-    if (found->has_arg != no_argument) /* it is not this word, but the next one */
+    /* The word that is wrong is not this one, but the next */
+    if (found->has_arg != no_argument)
         return fail_unknown(longs, letter, help, err);
     error_set(err, RAYTRAIN_EUSAGE,
               "--%s takes no argument: leave out what follows the =", found->name);

@@ -1,6 +1,6 @@
 /*
- * long_option.h - getopt_long() without its abbreviations: an option that a later
- * version adds never changes what a command line means.
+ * long_option.h - getopt_long() without abbreviations, so that an option that a later
+ * version adds never changes the meaning of a command line.
  */
 #ifndef RAYTRAIN_UTIL_LONG_OPTION_H
 #define RAYTRAIN_UTIL_LONG_OPTION_H

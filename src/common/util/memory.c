@@ -1,3 +1,7 @@
+/*
+ * memory.c - read MemAvailable, and the limits and usage of this process's control
+ * groups, of version 1 and 2.
+ */
 #include "util/memory.h"
 
 #include <limits.h>
@@ -29,7 +33,7 @@ static uint64_t node_available(const char *proc)
     return bytes;
 }
 
-/* The number in a file; UINT64_MAX if there is none, or it says "max". */
+/* The number in a file. UINT64_MAX if there is none, or if the file says "max". */
 static uint64_t number_read(const char *dir, const char *name)
 {
     char path[2 * PATH_MAX];
@@ -59,8 +63,8 @@ static const struct group_names VERSION_1 = {
     "memory.usage_in_bytes",
     {"total_active_file", "total_inactive_file"}};
 
-/* Bytes of files are part of what a group uses, but the kernel reclaims them before it
- * kills a process; MemAvailable counts them as free, too. */
+/* The page cache is part of a group's usage, but the kernel reclaims it before it kills
+ * a process. MemAvailable counts it as free, too. */
 static uint64_t group_cache(const char *dir, const struct group_names *names)
 {
     char path[2 * PATH_MAX], key[64];
@@ -79,7 +83,7 @@ static uint64_t group_cache(const char *dir, const struct group_names *names)
     return sum;
 }
 
-/* What a group may still allocate; UINT64_MAX if it has no limit. */
+/* How much a group may still allocate; UINT64_MAX if it has no limit. */
 static uint64_t group_left(const char *dir, const struct group_names *names)
 {
     uint64_t limit = number_read(dir, names->limit), use, cache;
@@ -94,7 +98,7 @@ static uint64_t group_left(const char *dir, const struct group_names *names)
     return limit - least(limit, use);
 }
 
-/* The smallest amount that is left to a group or any group above it. */
+/* The smallest amount that is left to the group, or to any group above it. */
 static uint64_t groups_left(const char *mount, const char *group,
                             const struct group_names *names)
 {

@@ -5,14 +5,14 @@
 #include <stdint.h>
 
 /*
- * What the node could provide without swapping, or what the control groups of this
- * process (a Slurm step's, for example) still allow, whichever is less; minus a margin,
- * since a process that takes the last page gets no error: the kernel kills a process. A
- * group's cache of files does not count as used.
+ * The memory that the node could provide without swapping, or that the control groups
+ * of this process (a Slurm step's, for example) still allow, whichever is less; minus a
+ * margin, since a process that takes the last page does not get an error: the kernel
+ * kills a process. The page cache of a group does not count as used.
  */
 uint64_t memory_available(void);
 
-/* The same with /proc and /sys/fs/cgroup elsewhere. */
+/* The same, with other directories in place of /proc and /sys/fs/cgroup. */
 uint64_t memory_available_in(const char *proc, const char *cgroup);
 
 #endif

@@ -1,3 +1,4 @@
+/* memory_file.c - memfd_create(2), with seals, and fallocate(2). */
 #include "config.h"
 
 #include "util/memory_file.h"

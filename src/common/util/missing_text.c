@@ -1,8 +1,9 @@
+/* missing_text.c - look a text up among those that mean a missing value. */
 #include "util/missing_text.h"
 
 #include <string.h>
 
-/* By their length. */
+/* Indexed by their length. */
 static const char *const texts[] = {
     "",
     "",
@@ -15,7 +16,7 @@ static const char *const texts[] = {
     "-1.#QNAN#N/A N/A",
 };
 
-/* A list of texts, of which each is `n` bytes long. */
+/* Is the text in a list of texts of `n` bytes each? */
 static bool is_among(const char *at, size_t n, const char *list)
 {
     for (; *list; list += n)
@@ -28,7 +29,7 @@ bool text_is_missing(const char *at, size_t n)
 {
     if (n == 0)
         return true;
-    /* Few other texts begin like one of these. */
+    /* A quick check: few other texts begin like one of these. */
     return n < sizeof texts / sizeof *texts &&
            (*at == 'N' || *at == 'n' || *at == '#' || *at == '<' || *at == '-' ||
             *at == '1') &&

@@ -1,15 +1,17 @@
-/* missing_text.h - texts that mean that a value is missing, unless the user says which
- * do. */
+/*
+ * missing_text.h - texts that mean a missing value, by default or as the user has
+ * listed them.
+ */
 #ifndef RAYTRAIN_UTIL_MISSING_TEXT_H
 #define RAYTRAIN_UTIL_MISSING_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* No text, and what pandas takes for a missing value: NA, NaN, null, ... */
+/* An empty text, or one that pandas reads as a missing value: NA, NaN, null, ... */
 bool text_is_missing(const char *at, size_t n);
 
-/* Those that the user has listed. None: as above. */
+/* Texts that the user has listed. An empty list: the default. */
 struct missing_texts {
     char *const *texts;
     size_t n;

@@ -1,3 +1,4 @@
+/* name_index.c - a sorted array of pointers, and a binary search. */
 #include "util/name_index.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * name_index.h - where a name is in a list, without comparing it with all of them. Lists
- * of nodes have thousands of names, and questions about each of them.
+ * name_index.h - find a name in a list without comparing it with every entry. Lists of
+ * nodes have thousands of names, and are searched for each of them.
  */
 #ifndef RAYTRAIN_UTIL_NAME_INDEX_H
 #define RAYTRAIN_UTIL_NAME_INDEX_H
@@ -20,11 +20,12 @@ struct name_index {
     size_t n;
 };
 
-/* The names of a list of n, the first of which is at *first, and the next ones each
- * `stride` bytes further: an array of strings, or of structs with one. 0; -1: out of
- * memory, and the index is empty. */
+/* Index a list of n names. The first is at *first, and each of the others `stride`
+ * bytes after the one before it: an array of strings, or of structs that contain one.
+ * 0; -1: out of memory, and the index is empty. */
 int name_index_make(struct name_index *x, char *const *first, size_t stride, size_t n);
-/* Its number in the list; of equal names the first. NAME_INDEX_NONE: it is not there. */
+/* The number of the name in the list; the first one if there are several.
+ * NAME_INDEX_NONE: it is not in the list. */
 size_t name_index_find(const struct name_index *x, const char *name);
 void name_index_clear(struct name_index *x);
 

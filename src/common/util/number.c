@@ -1,12 +1,15 @@
 /*
- * number.c - see number.h. Up to 19 digits become an integer, eight at a time. Then
+ * number.c - parse numbers. Up to 19 digits become an integer, eight at a time. Then,
+ * in this order:
  *
- *   1. one multiplication or division, if both operands are exact as doubles
- *      (Clinger, "How to read floating point numbers accurately", PLDI 1990);
- *   2. else a product with 128 bits of a power of five, which decides nearly always
- *      (Lemire, "Number parsing at a gigabyte per second", Software: Practice and
- *      Experience 51(8), 2021);
- *   3. else strtod().
+ *   1. one multiplication or division, if both operands are exact as doubles (Clinger,
+ * "How to read floating point numbers accurately", PLDI 1990);
+ *
+ *   2. a 128-bit product with a power of five, which nearly always decides (Lemire,
+ * "Number parsing at a gigabyte per second", Software: Practice and Experience 51(8),
+ * 2021);
+ *
+ *   3. strtod().
  */
 #include "util/number.h"
 
@@ -21,7 +24,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define DIGITS_MAX 19 /* so many fit into 64 bits, whatever they are */
+#define DIGITS_MAX 19 /* as many as always fit into 64 bits */
 
 /* ---- Digits ---- */
 
@@ -63,8 +66,8 @@ static inline unsigned digits_eight(const char *at, const char *end, uint64_t *v
     return n;
 }
 
-/* How many digits eight bytes begin with, and the value of those if they are less than
- * eight. */
+/* How many digits the eight bytes begin with, and the value of these if there are fewer
+ * than eight. */
 static inline unsigned digits_below_eight(const char *at, uint64_t *value)
 {
     uint64_t x, others;
@@ -80,7 +83,7 @@ static inline unsigned digits_below_eight(const char *at, uint64_t *value)
     return bits / 8;
 }
 
-/* The same for all digits. */
+/* The same for any number of digits. */
 static inline const char *digits(const char *at, const char *end, uint64_t *value)
 {
     unsigned n;
@@ -128,16 +131,15 @@ const char *number_int64(const char *at, const char *end, int64_t *value)
 #define POWER_MAX 308
 #define WORDS     20 /* 2^(64 * 20 - 1) / 5^342 still has 128 bits */
 
-/* The 128 bits from the highest one on of each power, truncated, or rounded up if the
- * power is the inverse of an integer of less than 64 bits: what the proof of the
- * algorithm takes for granted. */
+/* The 128 highest bits of each power, truncated; rounded up if the power is the inverse
+ * of an integer of less than 64 bits. The proof of the algorithm requires this. */
 static struct power {
     uint64_t high, low;
 } powers[POWER_MAX - POWER_MIN + 1];
 static pthread_once_t powers_once = PTHREAD_ONCE_INIT;
 static atomic_bool powers_made;
 
-/* Bits of an integer whose lowest word is the first. */
+/* The top 128 bits of an integer whose lowest word is the first. */
 static struct power top(const uint64_t words[WORDS])
 {
     struct power p;
@@ -202,8 +204,8 @@ static double with_sign(double x, bool minus)
     return from_bits(bits ^ (uint64_t)minus << 63);
 }
 
-/* w x 5^q, w with its highest bit set: the upper 128 bits of the product, to the
- * accuracy that 55 bits of it need. */
+/* w x 5^q, w with its highest bit set: the upper 128 bits of the product, with enough
+ * accuracy for the 55 bits that are needed. */
 static struct power product(uint64_t w, int q)
 {
     const struct power *five = &powers[q - POWER_MIN];
@@ -214,14 +216,14 @@ static struct power product(uint64_t w, int q)
     return (struct power){(uint64_t)(first >> 64), (uint64_t)first};
 }
 
-/* The mantissa has 54 bits, of which the last one is for rounding. */
+/* The mantissa has 54 bits; the last one is for rounding. */
 static double subnormal(uint64_t mantissa, int exponent)
 {
     if (exponent <= -63)
         return 0;
     mantissa >>= 1 - exponent;
     mantissa += mantissa & 1;
-    /* Rounded up to 2^52, it is the least normal number; its bits say so. */
+    /* If it is rounded up to 2^52, its bits are those of the smallest normal number. */
     return from_bits(mantissa >> 1);
 }
 
@@ -249,7 +251,8 @@ static bool scaled(uint64_t w, int64_t ten, double *value)
         *value = subnormal(mantissa, exponent);
         return true;
     }
-    /* Exactly between two doubles, if 5^q is short enough: to even. */
+    /* Exactly between two doubles, which is possible if 5^q is short enough: to
+     * even. */
     if (z.low <= 1 && q >= -4 && q <= 23 && (mantissa & 3) == 1 &&
         mantissa << (upper + 9) == z.high)
         mantissa &= ~UINT64_C(1);
@@ -267,8 +270,8 @@ static bool scaled(uint64_t w, int64_t ten, double *value)
 
 /* ---- Floating point ---- */
 
-/* The parts of a number without its sign: the digits of at[0..end), which may have a
- * point, times ten to `exponent`. */
+/* A number without its sign: the digits of at[0..end), which may contain a point, times
+ * ten to the power `exponent`. */
 struct decimal {
     const char *at, *end;
     int64_t exponent; /* of the last digit */
@@ -276,11 +279,12 @@ struct decimal {
     ptrdiff_t n;      /* digits */
 };
 
-/* No double has more digits of its own, and none is between two with more. */
+/* Neither a double nor the middle between two doubles has more significant digits. */
 #define EXACT_DIGITS 800
 
-/* By strtod(): without a point, its text is the same in every locale. Digits that do
- * not fit only count as one if they are not all zero. */
+/* By strtod(), with a text without a point, which is the same in every locale. Digits
+ * that do not fit only matter if one of them is not zero: then they are replaced by one
+ * digit. */
 static double by_strtod(const struct decimal *d)
 {
     char text[EXACT_DIGITS + 64];
@@ -307,7 +311,7 @@ static double by_strtod(const struct decimal *d)
     return strtod(text, NULL);
 }
 
-/* More than 19 digits: drop zeros at the beginning, then what is after 19. */
+/* More than 19 digits: drop leading zeros, then the digits after the 19th. */
 static double with_many_digits(struct decimal *d)
 {
     int64_t ten = d->exponent;
@@ -348,7 +352,7 @@ static inline double nearest(struct decimal *d)
     return scaled(d->w, d->exponent, &x) ? x : by_strtod(d);
 }
 
-/* An exponent, "e-5", which changes nothing if it is incomplete. */
+/* Add an exponent such as "e-5". An incomplete one is not part of the number. */
 static const char *exponent_add(const char *at, const char *end, int64_t *exponent)
 {
     const char *first = at + 1, *last;
@@ -418,7 +422,7 @@ static const char *long_float64(const char *at, const char *end, double *value)
 #define SHORT_BYTES 17 /* a sign, seven digits, a point, and eight bytes */
 
 /* A number with at most seven digits before the point and after it, and without an
- * exponent; NULL for others. There are SHORT_BYTES to look at. */
+ * exponent; NULL for others. SHORT_BYTES bytes must be readable. */
 static inline const char *short_float64(const char *at, double *value)
 {
     static const double tens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};

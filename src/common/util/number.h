@@ -1,6 +1,6 @@
 /*
- * number.h - numbers as text: bytes that need not end with a NUL, in the notation of C
- * and JSON whatever the locale is.
+ * number.h - parse numbers in bytes that need not end with a NUL, in the notation of C
+ * and JSON, in any locale.
  *
  * Both functions parse the longest number that at[0..end) begins with, and return the
  * first byte after it, or `at` if there is none. Spaces are not skipped; a sign may be
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* Digits. Returns `at` also if the value does not fit. */
+/* Digits only. Returns `at` if there are none, or if the value does not fit. */
 const char *number_int64(const char *at, const char *end, int64_t *value);
 
 /* Digits with a point and an exponent, or inf, infinity or nan in any case. The value

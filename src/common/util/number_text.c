@@ -1,4 +1,7 @@
-/* number_text.c - see number_text.h. */
+/*
+ * number_text.c - try printf(3) with more and more digits until the text reads back the
+ * same.
+ */
 #include "util/number_text.h"
 
 #include <math.h>
@@ -8,7 +11,7 @@
 
 #include "util/number.h"
 
-/* As printf does, but with a point in every locale. */
+/* Like printf, but with a point in every locale. */
 static size_t print(char *text, double value, int digits)
 {
     int n = snprintf(text, NUMBER_TEXT, "%.*g", digits, value);

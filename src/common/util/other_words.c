@@ -1,4 +1,7 @@
-/* other_words.c - see other_words.h. */
+/*
+ * other_words.c - the tables of options and keys of other programs, and of parameters
+ * of trees. long_option.c and config_key.c make messages from them.
+ */
 #include "util/other_words.h"
 
 #include <ctype.h>

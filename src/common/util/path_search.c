@@ -1,4 +1,4 @@
-/* path_search.c - see path_search.h. */
+/* path_search.c - search the directories of PATH in order, as execvp(3) does. */
 #include "config.h"
 
 #include "util/path_search.h"

@@ -1,4 +1,4 @@
-/* private_dir.c - see private_dir.h. */
+/* private_dir.c - make, lock and remove the private directories of workers. */
 #include "util/private_dir.h"
 
 #include <dirent.h>
@@ -31,7 +31,8 @@ static int dir_open(const char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* If an exclusive lock can be had on a directory of this user, no process uses it. */
+/* Remove a directory of this user if an exclusive lock can be had on it: then no
+ * process uses it. */
 static void abandoned_remove(const char *path)
 {
     struct stat st;
@@ -62,7 +63,7 @@ static void all_abandoned_remove(const char *parent)
         closedir(dir);
 }
 
-/* Is the directory of fd still the one with that name? */
+/* Is fd still the directory with that name? */
 static bool is_there(int fd, const char *path)
 {
     struct stat held, named;
@@ -75,14 +76,14 @@ int private_dir_hold(const char *path)
 {
     int fd = dir_open(path);
 
-    /* If the file system has no locks, no process removes the directory, either. */
+    /* If the file system has no locks, no process removes the directory either. */
     while (fd >= 0 && flock(fd, LOCK_SH) < 0 && errno == EINTR)
         continue;
     return fd;
 }
 
-/* Before the lock is taken, another process may consider it abandoned, and remove
- * it. */
+/* Before the lock is taken, another process may consider the directory abandoned and
+ * remove it; then try again. */
 int private_dir_make(char path[PATH_MAX], size_t most)
 {
     const char *parent = parent_dir(most);

@@ -1,7 +1,8 @@
 /*
- * private_dir.h - a directory of a group of workers, or of one worker. Every process that uses it
- * holds a shared lock on it, which ends with the process, however that ends; and a
- * process that makes a new directory first removes those without a lock.
+ * private_dir.h - a private directory for a worker, or for a group of workers. Every
+ * process that uses it holds a shared lock on it, which is released when the process
+ * ends for any reason. A process that makes a new directory first removes those that
+ * are not locked.
  */
 #ifndef RAYTRAIN_UTIL_PRIVATE_DIR_H
 #define RAYTRAIN_UTIL_PRIVATE_DIR_H
@@ -9,14 +10,14 @@
 #include <limits.h>
 #include <stddef.h>
 
-/* How the name of such a directory begins. */
+/* The beginning of such a directory's name. */
 #define PRIVATE_DIR_PREFIX "raytrain-private-"
 
-/* Make one under $TMPDIR, or /tmp if that is not set or the path would be longer than
- * `most` bytes; mode 0700. Returns a descriptor that holds the lock, or -1 and errno;
- * then path is what was tried. */
+/* Make one under $TMPDIR, or under /tmp if that is not set or the path would be longer
+ * than `most` bytes; mode 0700. Returns a descriptor that holds the lock, or -1 and
+ * errno; then path is the one that was tried. */
 int private_dir_make(char path[PATH_MAX], size_t most);
-/* Take the lock, too: a descriptor, or -1 and errno. */
+/* Take the lock as well: a descriptor, or -1 and errno. */
 int private_dir_hold(const char *path);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * process.c - pidfds, and their replacement on older kernels: a thread for a child,
+ * /proc for any other process. child.c starts children.
+ */
 #include "util/process.h"
 
 #include <dirent.h>
@@ -41,7 +45,7 @@ static bool kernel_lacks_it(void)
     return errno == ENOSYS || errno == EPERM;
 }
 
-/* Usually it is over at once, so the first looks are close together. */
+/* Usually the process ends at once, so the first checks are close together. */
 bool process_reap(pid_t child, double seconds, int *wait_status)
 {
     double until = clock_now() + seconds;
@@ -65,8 +69,8 @@ struct waiter {
     int event;
 };
 
-/* The child is over, whether this thread sees it end or finds no such child any
- * more. */
+/* The child has ended, whether this thread sees the end or finds that there is no such
+ * child any more. */
 static void *waiter_run(void *arg)
 {
     const struct waiter w = *(struct waiter *)arg;
@@ -133,8 +137,8 @@ int process_child_fd(pid_t child)
 
 /* ---- Any process, by its entry in /proc ---- */
 
-/* /proc/PID/stat, from the end of field 2 on, which is in parentheses and may contain
- * anything. NULL: there is no such process. */
+/* /proc/PID/stat after field 2, which is in parentheses and may contain anything. NULL:
+ * there is no such process. */
 static const char *stat_read(pid_t pid, char text[STAT_MAX])
 {
     char path[64];

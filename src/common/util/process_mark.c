@@ -1,4 +1,8 @@
-/* process_mark.c - see process_mark.h. */
+/*
+ * process_mark.c - search /proc/PID/environ of all processes for an entry, and kill
+ * those that have it. Repeat the search until it finds none, or has been made LOOKS
+ * times.
+ */
 #include "util/process_mark.h"
 
 #include <dirent.h>
@@ -12,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A process that forks while it is looked for leaves a child to be found next time, and
- * one that is executing a program has no environment for a moment. */
+/* A process that forks during a search leaves a child for the next search, and one that
+ * is executing a program has no environment for a moment. */
 #define LOOKS   10
 #define WAIT_NS 1000000
 
@@ -22,8 +26,8 @@
 enum mark { MARK_NONE, MARK_THERE, MARK_NOT_KNOWN };
 
 /* Does the text contain the entry, with the zero byte at its end? The text is read in
- * pieces; what may be the begin of the entry is kept for the next. Not known: the text is
- * empty. */
+ * pieces; bytes that may begin the entry are kept for the next piece. If the text is
+ * empty, the answer is not known. */
 static enum mark text_look(int fd, const char *entry, char *piece)
 {
     const size_t n = strlen(entry) + 1;
@@ -48,8 +52,8 @@ static enum mark text_look(int fd, const char *entry, char *piece)
     return without;
 }
 
-/* A thread of the kernel and a process that has ended have no environment, but they have
- * no program either. */
+/* Kernel threads and processes that have ended have no environment, but they have no
+ * program either. */
 static bool has_program(pid_t pid)
 {
     char path[64], program[1];
@@ -73,7 +77,7 @@ static enum mark process_look(pid_t pid, const char *entry, char *piece)
     return mark == MARK_NOT_KNOWN && !has_program(pid) ? MARK_NONE : mark;
 }
 
-/* How many were found, or may be found later. */
+/* Returns how many were found, or may be found later. */
 static int marked_kill(DIR *proc, const char *entry, char *piece)
 {
     struct dirent *at;

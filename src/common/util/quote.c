@@ -1,3 +1,4 @@
+/* quote.c - the escapes of each notation, and where a UTF-8 character ends. */
 #include "util/quote.h"
 
 #include <stdbool.h>
@@ -110,7 +111,7 @@ char *quote(const char *text, char out[QUOTE_TEXT_MAX])
     out[0] = '"';
     while (*text) {
         piece_next(&text, piece);
-        /* room for this piece, three dots, the closing quote, the NUL */
+        /* Keep room for this piece, three dots, the closing quote and the NUL. */
         if (used + strlen(piece) + 5 > QUOTE_TEXT_MAX) {
             memcpy(out + used, "...", 3);
             used += 3;

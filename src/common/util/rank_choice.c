@@ -1,3 +1,4 @@
+/* rank_choice.c - parse the ranges of a choice of ranks. */
 #include "util/rank_choice.h"
 
 #include <ctype.h>
@@ -27,7 +28,7 @@ static bool number_take(const char **at, int *number)
     return true;
 }
 
-/* The next range of a list. False: the list is malformed there. */
+/* Take the next range of a list. False: the list is malformed there. */
 static bool range_take(const char **at, int *first, int *last)
 {
     if (!number_take(at, first))
@@ -43,7 +44,7 @@ static bool range_take(const char **at, int *first, int *last)
     return **at == '\0';
 }
 
-/* The ranges of a text, one after the other. at: NULL before the first one. */
+/* Iterate over the ranges of a text. at: NULL before the first one. */
 static bool range_next(const char *text, const char **at, int *first, int *last)
 {
     if (!text || (*at && !**at))

@@ -8,11 +8,11 @@
 #define RANK_CHOICE_FORM "none, rank0, all, or ranks such as 0,3-5"
 
 bool rank_choice_is_valid(const char *text);
-/* Is the rank one of them? The text is valid; NULL: none. */
+/* Is the rank in the choice? The text is valid; NULL: none. */
 bool rank_choice_has(const char *text, int rank);
-/* How many of the ranks 0 to workers - 1 are. */
+/* How many of the ranks 0 to workers - 1 are in the choice. */
 int rank_choice_count(const char *text, int workers);
-/* The highest rank that is named; -1: none is. */
+/* The highest rank that is named; -1: none. */
 int rank_choice_highest(const char *text);
 
 #endif

@@ -1,9 +1,10 @@
+/* rank_list.c - write ranges of ranks until the text is full. */
 #include "util/rank_list.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Room for one more range and the dots after it. */
+/* Room for one more range, and for the dots after it. */
 #define TAIL_BYTES 32
 
 /* The end of the range of members that starts at `first`. */

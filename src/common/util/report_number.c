@@ -1,4 +1,4 @@
-/* report_number.c - see report_number.h. */
+/* report_number.c - find the numbers of a report, some of which JSON cannot express. */
 #include "util/report_number.h"
 
 #include <math.h>

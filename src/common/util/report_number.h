@@ -5,14 +5,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* A key of a report whose metrics have the values of rank 0, not means: what rank 0 has
- * reported, with its types and its nesting. */
+/* The key of a report whose metrics have the values of rank 0, not means: the metrics
+ * as rank 0 reported them, with their types and nesting. */
 #define METRICS_REPORTED "reported"
-/* JSON has no infinities: the value of a metric is null, and by_rank has the mean, and
- * those of the numbers of ranks that are infinite, as this word, or a minus and it. */
+/* JSON has no infinities. The value of such a metric is null, and by_rank has the mean,
+ * and the numbers of ranks, that are infinite as this word, or as a minus and this
+ * word. */
 #define METRIC_INFINITY "Infinity"
 
-/* Has the report a number of this name, which may be NaN? */
+/* Does the report have a number of this name, which may be NaN? */
 bool metric_is_number(const json_t *report, const char *name);
 /* The number of this name; NaN if there is none. */
 double metric_number(const json_t *report, const char *name);

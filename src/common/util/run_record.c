@@ -1,3 +1,7 @@
+/*
+ * run_record.c - open the files of a run directory without following links, read them,
+ * and check whether they may be acted upon. fs.c reads the files that a user names.
+ */
 #include "util/run_record.h"
 
 #include <errno.h>
@@ -20,7 +24,7 @@
 #define HOW_DIR  (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 #define HOW_FILE (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) /* a FIFO: no waiting */
 
-/* Where the last `depth` parts of the path begin. */
+/* The last `depth` components of the path. */
 static const char *own_parts(const char *path, unsigned depth)
 {
     const char *at = path + strlen(path);
@@ -34,7 +38,7 @@ static const char *own_parts(const char *path, unsigned depth)
     return at;
 }
 
-/* The directory above these parts, which may be reached through links. */
+/* Open the directory above these components, which may be reached through links. */
 static int base_open(const char *path, const char *own)
 {
     char *base = own > path     ? strndup(path, (size_t)(own - path))
@@ -46,8 +50,8 @@ static int base_open(const char *path, const char *own)
     return fd;
 }
 
-/* One part of a path, in the directory `at`, which is closed. A link is ELOOP: the
- * kernel has other words for one where there should be a directory. */
+/* Open one component of a path in the directory `at`, which is closed. A link is always
+ * ELOOP; the kernel reports something else for a link in place of a directory. */
 static int part_open(int at, const char *name, int how)
 {
     int fd = openat(at, name, how | O_NOFOLLOW), why = errno;
@@ -135,7 +139,7 @@ static int fail_open(const char *path, struct error *err)
     return fs_error(err, "open", path);
 }
 
-/* What grows meanwhile is read up to its size of now. */
+/* If the file grows meanwhile, it is read up to its size at the start. */
 static int fd_read(int fd, const char *path, size_t most, char **data, size_t *n,
                    struct error *err)
 {
@@ -287,7 +291,7 @@ int record_read_owned(const char *path, char **data, size_t *n, struct error *er
 }
 
 /* Who owns the files that this process makes there? Storage may give files of root, or
- * those of all users, to an anonymous user. */
+ * of all users, to an anonymous user. */
 static bool seen_as(int dir, uid_t *owner)
 {
     unsigned noise = 0;
@@ -321,8 +325,8 @@ static bool is_in_group(gid_t group)
     return found;
 }
 
-/* Its owner has given this user, and not all, the right to write there: by a group, or
- * by an access control list, which shows in the bits of the group. */
+/* Has its owner given this user, but not everyone, write access: by a group, or by an
+ * access control list, which shows in the bits of the group? */
 static bool is_shared(int fd, const struct stat *st)
 {
     if (!(st->st_mode & S_IWGRP) || (st->st_mode & S_IWOTH))

@@ -1,4 +1,4 @@
-/* secret.c - see secret.h. */
+/* secret.c - random digits from getentropy(3). */
 #include "util/secret.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* secret.h - random text that only processes that were given it know. */
+/* secret.h - random text, known only to the processes that receive it. */
 #ifndef RAYTRAIN_UTIL_SECRET_H
 #define RAYTRAIN_UTIL_SECRET_H
 

@@ -1,10 +1,10 @@
 /*
- * shm_tidy.c - remove what no process has open.
+ * shm_tidy.c - remove files of shared memory that no process has open.
  *
- * Whether a file is in use is asked of the kernel, since /proc would be slow and late:
- * a write lease is granted only if no other process has the file open or mapped. The
- * owner of a file has it open from its creation on; so a file that yields the lease has
- * no owner any more, and no process will come for it.
+ * The kernel is asked whether a file is in use, since /proc would be slow and out of
+ * date: a write lease is granted only if no other process has the file open or mapped.
+ * The owner of a file has it open from its creation on, so a file with a lease has lost
+ * its owner, and no other process will open it.
  */
 #include "config.h"
 
@@ -31,8 +31,9 @@ static bool is_ours(const char *name)
     return false;
 }
 
-/* If another process opens the file while we hold the lease, the kernel makes it wait
- * and sends us a signal: one that is ignored, instead of SIGIO, which kills. */
+/* If another process opens the file while we hold the lease, the kernel makes it
+ * wait and sends us a signal. We choose one that is ignored in place of SIGIO,
+ * which kills. */
 static bool is_abandoned(int fd)
 {
     struct stat st;

@@ -1,3 +1,7 @@
+/*
+ * size.c - parse and format amounts of memory without floating point, so that no bits
+ * are lost.
+ */
 #include "util/size.h"
 
 #include <inttypes.h>

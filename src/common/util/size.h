@@ -11,8 +11,8 @@
 /*
  * A number, with at most nine digits after a point, and a unit: none or B (bytes), K,
  * M, G, T, P, E in powers of 1024, each also as KB or KiB, in upper or lower case.
- * Nothing before or after. Fractions of a byte are dropped. RAYTRAIN_EINVAL with the
- * reason; *bytes is kept then.
+ * Nothing may come before or after. Fractions of a byte are dropped. RAYTRAIN_EINVAL
+ * with the reason; then *bytes is unchanged.
  */
 int size_parse(const char *text, uint64_t *bytes, struct error *err);
 

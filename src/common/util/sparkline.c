@@ -1,3 +1,4 @@
+/* sparkline.c - scale numbers to the heights of blocks, a column each. */
 #include "util/sparkline.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@ static const char *const ascii[] = {"_", ".", "-", "~", "^"};
 
 #define N_OF(table) (sizeof(table) / sizeof(table)[0])
 
-/* Halves are added, since the sum of two doubles may be infinite. */
+/* Half of each value is added, since the sum of two doubles may be infinite. */
 static double mean(const double *values, size_t n)
 {
     double half = 0;

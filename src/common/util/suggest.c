@@ -1,3 +1,4 @@
+/* suggest.c - compare words for suggestions in messages. */
 #include "util/suggest.h"
 
 #include <ctype.h>
@@ -67,7 +68,8 @@ const char *suggest_nearest(const char *typed, const char *const words[], size_t
     return nearest && suggest_is_near(typed, best) ? nearest : NULL;
 }
 
-/* Are the letters of the short one in the long one, in this order, the first one first? */
+/* Does the long word contain the letters of the short one, in this order, and begin
+ * with the same letter? */
 static int abbreviates(const char *brief, const char *full)
 {
     if (strlen(brief) < 2 || letter_fold(*brief) != letter_fold(*full))

@@ -17,8 +17,9 @@ int suggest_is_near(const char *typed, size_t distance);
 /* The nearest of words[0..n), the first of equals; NULL if none is near. */
 const char *suggest_nearest(const char *typed, const char *const words[], size_t n);
 
-/* The same; if none is near, the only one that is abbreviated by letters in their order
- * ("lgbm", "tf"), or that is part of the typed one ("pytorch"). For short lists. */
+/* The same. If none is near, the only word that is abbreviated by letters in
+ * their order ("lgbm", "tf"), or that is part of the typed one ("pytorch"). For
+ * short lists. */
 const char *suggest_meant(const char *typed, const char *const words[], size_t n);
 
 #endif

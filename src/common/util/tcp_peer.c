@@ -1,4 +1,7 @@
-/* tcp_peer.c - see tcp_peer.h. */
+/*
+ * tcp_peer.c - search the kernel's tables of TCP sockets, for IPv4 and IPv6, for the
+ * two ends of a connection.
+ */
 #include "util/tcp_peer.h"
 
 #include <netinet/in.h>
@@ -8,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* While the kernel lists its sockets, others come and go, and one that stays may be
- * left out. */
+/* While the kernel lists its sockets, others come and go, and the list may omit one
+ * that stays. */
 #define READS_MAX 3
-/* The state of a row whose socket is closed already; its user is 0. */
+/* The state of a row whose socket is closed already. Its user is 0. */
 #define TIME_WAIT 6
 /* "ADDRESS:PORT ADDRESS:PORT ", in hexadecimal digits. */
 #define ENDS_MAX (2 * (32 + 1 + 4 + 1) + 1)

@@ -1,3 +1,7 @@
+/*
+ * tensor.c - check the device of a raytrain_tensor. The device room of the worker
+ * copies from GPUs.
+ */
 #include "util/tensor.h"
 
 #include <stdbool.h>

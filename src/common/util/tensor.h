@@ -1,6 +1,4 @@
-/*
- * tensor.h - is the memory of a caller's tensor one that a call reaches?
- */
+/* tensor.h - can a call use the memory of a caller's tensor? */
 #ifndef RAYTRAIN_UTIL_TENSOR_H
 #define RAYTRAIN_UTIL_TENSOR_H
 
@@ -9,9 +7,9 @@
 
 /* For calls that take memory of the host, and of devices that the library knows.
  * RAYTRAIN_ENOTSUP for another device, RAYTRAIN_EINVAL for a tensor that was not
- * initialised. Its data are not touched. */
+ * initialised. Does not touch the data. */
 int tensor_check(const raytrain_tensor *t, struct error *err);
-/* The same for calls that take memory of the host alone. */
+/* The same for calls that only take host memory. */
 int tensor_check_host(const raytrain_tensor *t, struct error *err);
 
 #define TENSOR_PLACE_MAX 32

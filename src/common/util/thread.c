@@ -1,11 +1,12 @@
+/* thread.c - start threads with most signals blocked, and count the cores. */
 #include "util/thread.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 
-/* A fault in a thread that blocks its signal kills the process at once, so that no
- * handler can say where. */
+/* These must not be blocked: a fault in a thread that blocks its signal kills the
+ * process at once, and no handler can report where. */
 void thread_signals_block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};

@@ -1,3 +1,4 @@
+/* time_limit.c - parse the forms of a time limit. */
 #include "util/time_limit.h"
 
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In seconds, of which Slurm makes whole minutes, rounded up; 0: there is no limit.
- * False: it is none of these. */
+/* In seconds (Slurm rounds up to whole minutes). 0: there is no limit. False: the text
+ * has none of these forms. */
 bool time_limit_parse(const char *text, int64_t *seconds);
 
 #endif
