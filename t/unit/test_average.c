@@ -294,6 +294,26 @@ static void test_only_the_last_rank_wakes_the_others(void **state)
     close(fd);
 }
 
+/* Its own part of the numbers is combined from where they are. */
+static void test_a_rank_copies_only_what_others_read(void **state)
+{
+    enum { PART = 64 };
+    int fd = file_create(4);
+    struct average *a = rank_open(fd, 1, 4, false);
+    size_t at = FIRST + STRIDE + AVERAGE_HEAD_BYTES;
+    float x[4 * PART], there[4 * PART];
+
+    (void)state;
+    for (int i = 0; i < 4 * PART; i++)
+        x[i] = (float)i + 1;
+    assert_int_equal(average_add(a, x, 0, 4 * PART, 0, 0), AVERAGE_DONE);
+    assert_int_equal(pread(fd, there, sizeof there, (off_t)at), sizeof there);
+    for (int i = 0; i < 4 * PART; i++)
+        assert_true(there[i] == (i / PART == 1 ? 0 : x[i]));
+    average_close(a);
+    close(fd);
+}
+
 static void test_what_is_outside_the_memory_is_refused(void **state)
 {
     int fd = file_create(2);
@@ -337,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_other_ranges_are_noticed_by_all),
         cmocka_unit_test(test_a_rank_that_does_not_come_is_waited_for_in_slices),
         cmocka_unit_test(test_only_the_last_rank_wakes_the_others),
+        cmocka_unit_test(test_a_rank_copies_only_what_others_read),
         cmocka_unit_test(test_what_is_outside_the_memory_is_refused),
         cmocka_unit_test(test_nan_has_the_same_bits_on_all_ranks),
     };

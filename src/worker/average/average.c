@@ -236,6 +236,19 @@ static void range_gather(const struct average *a, const struct range *r)
     }
 }
 
+/* Copy to this rank's block what other ranks read of it: what they combine, which is all of it
+ * if each rank combines all. */
+static void range_publish(const struct average *a, const struct range *r)
+{
+    size_t width = kind_of(a, r)->width;
+    size_t begin = is_direct(a) ? r->n : part_begin(a, r, a->rank);
+    size_t end = is_direct(a) ? r->n : part_begin(a, r, a->rank + 1);
+    char *to = numbers_of(a, a->rank, r->at);
+
+    memcpy(to, r->data, begin * width);
+    memcpy(to + end * width, r->data + end * width, (r->n - end) * width);
+}
+
 /* ---- Progress ---- */
 
 static struct range *range_of(const struct average *a, uint64_t number)
@@ -368,7 +381,7 @@ static enum average_result range_add(struct average *a, const struct range *r, i
     number = a->n[ADDED] + 1;
     *range_of(a, number) = *r;
     if (r->n > 0)
-        memcpy(numbers_of(a, a->rank, r->at), r->data, r->n * kind_of(a, r)->width);
+        range_publish(a, r);
     head_of(a, a->rank)->said[number % AVERAGE_SAID] = face_of(r);
     say(a, ADDED, number);
     return AVERAGE_DONE;
