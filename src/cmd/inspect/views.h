@@ -1,6 +1,10 @@
 /*
  * views.h - the views of raytrain-inspect: each makes a JSON object of what it looks
  * at; the text is printed from that object, so that both agree.
+ *
+ * To add one: write a file with functions that make the object and print it.
+ * command_line.c has the table of options and the table of views, raytrain-inspect.c
+ * the table of their functions.
  */
 #ifndef RAYTRAIN_INSPECT_VIEWS_H
 #define RAYTRAIN_INSPECT_VIEWS_H

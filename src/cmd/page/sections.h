@@ -1,6 +1,12 @@
 /*
  * sections.h - the parts of the page, in their order; each writes nothing if it has
  * nothing to show.
+ *
+ * To add one: write a function in a file of this room, declare it below, and call it in
+ * run_page.c. All text of a run is written by html_text() or a function beside it
+ * (html.h), and what a large run adds to the page is bounded. Without its script the
+ * page says the same. t/2171-report-browser.t looks at it at four widths, light and
+ * dark.
  */
 #ifndef RAYTRAIN_PAGE_SECTIONS_H
 #define RAYTRAIN_PAGE_SECTIONS_H

@@ -6,6 +6,10 @@
  *
  * The table of each config struct is in the file of its name; train_config.c has the
  * root.
+ *
+ * To add a key: add a member to the struct and a row to its table, with a line of
+ * documentation, and an entry to raytrain.cfg(5), which a unit test compares with the
+ * tables.
  */
 #ifndef RAYTRAIN_CONFIG_CONFIG_KEY_H
 #define RAYTRAIN_CONFIG_CONFIG_KEY_H

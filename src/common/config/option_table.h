@@ -1,6 +1,11 @@
 /*
  * option_table.h - the flags of the programs: names, arguments, and what each does. For
  * options.c, which parses them, and option_help.c.
+ *
+ * To add a flag: add a row to the table in option_table.c, a paragraph to the manual of
+ * the program, such as raytrain-run(1), and the flag to the completions of both shells
+ * (t/9020-options.t compares them). --help fits on a screen: a flag that few users need
+ * is `rare`, and printed by --help=all.
  */
 #ifndef RAYTRAIN_CONFIG_OPTION_TABLE_H
 #define RAYTRAIN_CONFIG_OPTION_TABLE_H

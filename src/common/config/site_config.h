@@ -1,6 +1,10 @@
 /*
  * site_config.h - the site's file: what an administrator sets for all runs that start on a
  * machine, before the files and flags of users.
+ *
+ * To add a key: add a member and a row to the table in site_config.c, use it in
+ * site_take() or site_arguments() of options.c or where it matters, describe it in
+ * raytrain-site.cfg(5), and try it in t/1482-site.t.
  */
 #ifndef RAYTRAIN_CONFIG_SITE_CONFIG_H
 #define RAYTRAIN_CONFIG_SITE_CONFIG_H

@@ -5,6 +5,13 @@
  * another thread (deferred.h).
  *
  * All calls come from the launcher's thread.
+ *
+ * To add one: write a file that defines a `struct callback_ops`; only create() must be
+ * there. It prints through an outlet (event/outlet.h), because a terminal may be
+ * paused, and waits by adding a descriptor to the event loop. The reports of earlier
+ * launchers, if it needs them, are in result.json at the first attempt. Add its name to
+ * CALLBACKS (config/registry.h), the table of its settings, table_of_NAME, to
+ * config/callback_config.c, and describe it in raytrain.cfg(5).
  */
 #ifndef RAYTRAIN_CALLBACK_CALLBACK_H
 #define RAYTRAIN_CALLBACK_CALLBACK_H

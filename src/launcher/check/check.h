@@ -6,6 +6,13 @@
  * later checks judge what they have reported (protocol/site_report.h). A check never
  * fails: what it cannot find out, or try, is a finding, too. None waits for anything
  * without a limit.
+ *
+ * To add one: write a file that defines a `struct check_ops`, and add it to the table
+ * in check.c. It only judges. What it judges is measured by workers (worker/probe,
+ * protocol/site_report.h) or by this process (common/site); a batch system is asked by
+ * the slot `examine` of its launcher. A rule for each node is a row of a table
+ * (node_judge.h). Each finding that is not ok has a remedy, and a test that breaks the
+ * thing: t/1480-check.t or t/1481-slurm-check.t.
  */
 #ifndef RAYTRAIN_CHECK_CHECK_H
 #define RAYTRAIN_CHECK_CHECK_H

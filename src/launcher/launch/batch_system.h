@@ -3,6 +3,8 @@
  *
  * It is independent of the launcher: a run whose workers are local processes
  * (--launcher local) also ends with the job around it.
+ *
+ * To add one: define a `struct batch_ops`, and add it to the table in batch_system.c.
  */
 #ifndef RAYTRAIN_LAUNCH_BATCH_SYSTEM_H
 #define RAYTRAIN_LAUNCH_BATCH_SYSTEM_H

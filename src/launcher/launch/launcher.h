@@ -4,6 +4,11 @@
  *
  * Used by one thread, from an event loop: start a group, poll fd() for reading, call
  * advance() whenever it is readable, until advance() reports that all workers are gone.
+ *
+ * To add one: write a room with a file that defines a `struct launcher_ops`; slots that
+ * may be NULL say so. No slot for groups may wait for a process: what takes longer is
+ * done by advance(). destroy() leaves no process and no file behind. Add its name to
+ * LAUNCHERS (config/registry.h).
  */
 #ifndef RAYTRAIN_LAUNCH_LAUNCHER_H
 #define RAYTRAIN_LAUNCH_LAUNCHER_H

@@ -2,6 +2,10 @@
  * run_state.h - what is known about a run while it goes on, for a display: attempts,
  * iterations and their pace, metrics, checkpoints, the last event. It neither reads
  * clocks nor files: the caller passes the time (clock_now()).
+ *
+ * To add a line to the progress display: keep here what it shows, write it in block.c
+ * by the functions of page.h, which cut lines to the width of the terminal, and add it
+ * to the expected blocks in t/unit/test_view.c.
  */
 #ifndef RAYTRAIN_VIEW_RUN_STATE_H
 #define RAYTRAIN_VIEW_RUN_STATE_H

@@ -5,6 +5,11 @@
  * An attempt creates one of each kind when it starts, calls them all a few times a
  * second, and acts on their findings: an observer itself neither stops nor kills
  * anything. All calls come from the thread of the attempt; none may block.
+ *
+ * To add one: write a file that defines a `struct watch_ops`, declare that below, and
+ * add it to the table in watch.c. create() returns no state if there is nothing to
+ * observe. A new reason for an end is a cause in protocol/failure.h, and a case in
+ * train/restart_policy.c.
  */
 #ifndef RAYTRAIN_WATCH_WATCH_H
 #define RAYTRAIN_WATCH_WATCH_H

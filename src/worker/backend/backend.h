@@ -2,6 +2,12 @@
  * backend.h - the interface of the frameworks: how the ranks of one framework find each
  * other and communicate. One framework a file; "none" (one worker, comm_self) is in
  * backend.c, "command" (a child that knows no framework) in framework.c.
+ *
+ * To add a framework: write a file that defines a `struct backend_ops`. on_start()
+ * starts it and sets b->comm, on_shutdown() stops it. Add its name to BACKENDS
+ * (config/registry.h), from which the table of backends and the words of the key
+ * `backend` are made, and describe it in raytrain.cfg(5). Take the variables from the
+ * source of the framework, and write its version down in HACKING.md.
  */
 #ifndef RAYTRAIN_BACKEND_BACKEND_H
 #define RAYTRAIN_BACKEND_BACKEND_H

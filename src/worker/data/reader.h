@@ -6,6 +6,13 @@
  *
  * One rank of each node reads the format, and the others receive the table
  * (table_share.h), so that a thousand workers do not parse a file each.
+ *
+ * To add a format: write a file that defines a `struct reader_ops`. probe() recognises
+ * it by the first bytes of a file, open() finds the columns and where their rows are. A
+ * size from a file is checked against the length of the file before it is used. A file
+ * without rows is opened too: it has the columns of the others. Add the name to
+ * READER_FORMATS (config/registry.h), and the endings of such files to the table in
+ * config/data_files.c.
  */
 #ifndef RAYTRAIN_DATA_READER_H
 #define RAYTRAIN_DATA_READER_H

@@ -1,6 +1,11 @@
 /*
  * text_formats.h - formats of text, whose rows have no fixed place: all ranks together
  * convert them (converted.h).
+ *
+ * To add one: write a converter in worker/text that gives rows to a `struct row_sink`
+ * (text/row_sink.h), and here a function NAME_job() that calls it. Add the name to
+ * TEXT_FORMATS (config/registry.h), and its endings to the table in
+ * config/data_files.c.
  */
 #ifndef RAYTRAIN_DATA_TEXT_FORMATS_H
 #define RAYTRAIN_DATA_TEXT_FORMATS_H

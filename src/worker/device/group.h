@@ -21,6 +21,14 @@
  *
  * Only the thread of the training function calls these; device_groups_check() and
  * device_groups_abort() may be called by any.
+ *
+ * To add a collective: queue it in group.c. Add the functions of NCCL that it needs to
+ * the table in nccl.h, with the version that brought them, and to
+ * t/device/standin_nccl.c. Ranks agree on the call before it is queued, because NCCL
+ * hangs if their calls differ. The thread of group_watch.c looks for asynchronous
+ * errors, and aborts a group that has one before its kernels end, so that
+ * device_groups_check() after a copy says whether the bytes are good. A rank that dies
+ * without such an error is noticed by the launcher, which kills the others.
  */
 #ifndef RAYTRAIN_DEVICE_GROUP_H
 #define RAYTRAIN_DEVICE_GROUP_H

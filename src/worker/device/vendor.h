@@ -8,6 +8,14 @@
  * too old, RAYTRAIN_EINVAL for a card that is not there, RAYTRAIN_ENOMEM, and
  * RAYTRAIN_EFAILED for everything else. Handles are the vendor's own. Any thread may call
  * all but open() and card_close(), also several at a time.
+ *
+ * To add a vendor: write a file that defines a `struct device_vendor`, and add that to
+ * the table in cards.c. Write the types of its library yourself: a build needs no
+ * header of it. Add the value to raytrain_device in raytrain.h and in
+ * share/fortran/raytrain_c.f90, and accept it in util/tensor.c. If its library for
+ * collectives has the functions of NCCL, name that (nccl.h). Tests need a stand-in, if
+ * possible t/device/standin_cuda.c with other names, as t/device/standin_hip.c is, with
+ * which t/1600-device.t runs.
  */
 #ifndef RAYTRAIN_DEVICE_VENDOR_H
 #define RAYTRAIN_DEVICE_VENDOR_H

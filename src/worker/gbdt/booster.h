@@ -8,6 +8,9 @@
  * user's (a newer one, or one with GPUs) can take the place of the system's.
  *
  * Threads: the training thread alone; libraries start threads of their own.
+ *
+ * To add a library: write a room with a file that defines a `struct booster_ops`, and
+ * add its name to BOOSTERS (config/registry.h): it is a trainer then.
  */
 #ifndef RAYTRAIN_GBDT_BOOSTER_H
 #define RAYTRAIN_GBDT_BOOSTER_H

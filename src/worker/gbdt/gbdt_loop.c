@@ -5,6 +5,19 @@
  * The members are the ranks that have rows of the training set; rank 0 always is one.
  * The others wait in the reports. Rank 0 tells all of them how each round went, so that
  * no decision can differ between ranks.
+ *
+ * The life of a training of trees:
+ *
+ *   1. `raytrain-run --trainer xgboost` starts `raytrain-worker --trainer xgboost`. The
+ *      library is opened before the group forms (xgboost/xgboost_library.c).
+ *   2. Each rank reads its rows of every dataset into memory (shard_load.c, columns.c):
+ *      adjacent rows, and queries in one piece.
+ *   3. The booster (booster.h) connects the members, copies the rows into the library's
+ *      matrices, and goes on with the model of the checkpoint, if there is one
+ *      (model_record.c).
+ *   4. A round: the library adds trees and evaluates them. Rank 0 broadcasts the scores,
+ *      all ranks decide the same about early stopping (early_stopping.c), and report.
+ *   5. If a checkpoint is due, or with the last round, rank 0 attaches the model's bytes.
  */
 #include "loop/loop.h"
 

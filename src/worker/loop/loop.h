@@ -5,6 +5,10 @@
  * Implementations: a function in a shared object (shared_object.c), a function of this
  * very process, which is the user's program (loop.c), any command, in a child process
  * (command/command.c), and rounds of boosting (gbdt/gbdt_loop.c).
+ *
+ * To add one: write a file that defines a `struct loop_ops`, and choose it in
+ * loop_init(). open() finds what is to run before the group forms, run() trains,
+ * close() cleans up.
  */
 #ifndef RAYTRAIN_LOOP_LOOP_H
 #define RAYTRAIN_LOOP_LOOP_H

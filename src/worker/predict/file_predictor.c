@@ -1,3 +1,23 @@
+/*
+ * file_predictor.c - predictions of the rows of files, as one file. The life of a prediction:
+ *
+ *   1. cmd/raytrain-predict.c chooses the checkpoint and completes the configuration: the
+ *      run is called FILE.run, and lies beside the output FILE. It is a run like others
+ *      (cmd/program.c), but its workers call a predict function; for a model of trees that
+ *      is gbdt/gbdt_predict.c, which takes its features from the columns of a batch
+ *      (gbdt/feature_rows.c).
+ *   2. session/predict_calls.c opens the input. With the first batch all ranks agree on the
+ *      outputs, rank 0 compares them with the record of an earlier attempt
+ *      (predict_record.c), and the rows are cut into shards (predict_plan.c). The ranks
+ *      look which shards are there (shard_file.c), and take the missing ones, in rounds.
+ *   3. What the predict function puts becomes streams of bytes of the output's format
+ *      (predicted.h), and at the end of a shard a file with a name of its own. After each
+ *      round the ranks report how many rows are done, and learn of a request to stop.
+ *   4. When all shards are there, each rank copies a range of the output from them
+ *      (assembly.c), and rank 0 gives the file its name. raytrain-predict removes the run.
+ *
+ * In a service the rows come over a socket instead: serve/service_predictor.c.
+ */
 #include "predict/file_predictor.h"
 
 #include <stdlib.h>

@@ -5,6 +5,9 @@
  * A format makes streams of bytes of the rows, one for all columns or one for each; a
  * shard has a piece of each stream, and the file has the streams at places that are known
  * once all shards are. So any rank can write any part of the file.
+ *
+ * To add a format: write a file that defines a `struct predicted_format`, declare that
+ * below, and add its endings to the table in config/predict_config.c.
  */
 #ifndef RAYTRAIN_PREDICT_PREDICTED_H
 #define RAYTRAIN_PREDICT_PREDICTED_H

@@ -8,6 +8,11 @@
  *
  * What a preprocessor makes depends on its configuration, on what it has learned and on
  * the types of its input alone, so that the types of its output are known without data.
+ *
+ * To add one: write a file that defines a `struct preprocessor_ops`. What it learns are
+ * named numbers and words (fitted.h), under whose names they are in files. Add its name
+ * to PREPROCESSORS (config/registry.h), its keys to config/preprocessor_config.c, and
+ * the result of another implementation to t/unit/test_preprocess.c.
  */
 #ifndef RAYTRAIN_PREPROCESS_PREPROCESSOR_H
 #define RAYTRAIN_PREPROCESS_PREPROCESSOR_H

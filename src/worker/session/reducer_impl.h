@@ -12,6 +12,11 @@
  * In a sharded reducer the gradients that have parameters are in buckets of their own,
  * of which each rank gets the means of its part alone (shards.h); the parts of the
  * parameters follow from those of the gradients.
+ *
+ * To add a way for buckets to travel between ranks: write a file that defines a `struct
+ * reducer_way`, and choose it in reducer.c. Which tensors are in a bucket, and whether
+ * they are adjacent, has been decided by reducer_plan.c; reducer.c decides when a
+ * bucket is started and waited for.
  */
 #ifndef RAYTRAIN_SESSION_REDUCER_IMPL_H
 #define RAYTRAIN_SESSION_REDUCER_IMPL_H

@@ -5,6 +5,10 @@
  * (Fitted preprocessors are no tensors, and are added by preprocessing.c; what is
  * decided about the data is in data_decisions.c.) (Iteration and time are in the
  * checkpoint's own description.) Names and shapes: raytrain-format(5).
+ *
+ * To add a part: write a function that saves it and one that restores it, add a row
+ * with both to the table, and describe its names in raytrain-format(5). Checkpoints of
+ * older versions do not have it.
  */
 #include "config.h"
 #include "session/session.h"
