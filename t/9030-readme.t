@@ -17,17 +17,28 @@ test_expect_success 'the first screen of README.md has quickstart and test' '
 test_expect_success 'README.md is short' '
 	test "$(wc -c <"$readme")" -le 8192
 '
-test_expect_success 'files named in README.md, INSTALL.md, HACKING.md and t/README.md exist' '
-	grep -ohE "(^|[^a-zA-Z0-9/*.])(scripts|share|t|src)/[a-zA-Z0-9_./*-]+" "$readme" \
-		"$srcdir/INSTALL.md" "$srcdir/HACKING.md" "$srcdir/t/README.md" | sed -E "s/^[^a-z]//; s/[.]\$//" |
-	grep -vE "[*]|NAME|NNNN" | sort -u >paths &&
-	grep -oE "(cmd|launcher|worker|common)/[a-z0-9_/-]+[.][ch]" "$srcdir/HACKING.md" |
-	sed "s|^|src/|" >>paths &&
-	test "$(wc -l <paths)" -gt 10 &&
-	for path in $(cat paths); do
-		test -e "$srcdir/$path" || test -e "$srcdir/$path.c" ||
-		{ echo "there is no $path"; return 1; }
-	done
+named () {
+	python3 "$srcdir/t/check/named_paths.py" "$1"
+}
+test_expect_success 'files and functions named in the guides and in comments of src exist' '
+	named "$srcdir" >found && test_must_be_empty found
+'
+test_expect_success 'a file or a function that is named, and does not exist, is detected' '
+	mkdir -p tree/src/common/util tree/t && echo "int f(void);" >tree/src/common/util/a.h &&
+	printf "%s\n" "\`src/common/util/a.h\`, \`util/a.h\`, \`f()\`, t/" "\`common/util/b.c\`" \
+		"\`c.py\` and \`g()\`" "scripts/none" >tree/HACKING.md &&
+	printf "%s\n" "/* See util/a.h, util/c.h, other/d.h" " * and t/0001-none.t. */" \
+		>tree/src/common/util/a.c &&
+	named tree >found &&
+	cat >expect <<-\EOF &&
+	HACKING.md:2: there is no common/util/b.c
+	HACKING.md:3: there is no c.py
+	HACKING.md:3: there is no g()
+	HACKING.md:4: there is no scripts/none
+	src/common/util/a.c:1: there is no util/c.h
+	src/common/util/a.c:2: there is no t/0001-none.t
+	EOF
+	test_cmp expect found
 '
 # The commands of README.md are those of a tree that the quickstart has built; here they are
 # run with an installation below another prefix. README.md quotes nothing, so the path of this

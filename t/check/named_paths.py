@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""named_paths.py TREE: what the guides of a source tree, and comments of its sources,
+name although it does not exist.
+
+In the guides these are paths, names of files in backquotes, and functions, `name()`; in
+blocks of commands, and in the section on frameworks, which names files of theirs, only
+paths from the top of the tree. In src these are ROOM/FILE and tests."""
+
+import os
+import re
+import sys
+
+GUIDES = ["README.md", "INSTALL.md", "HACKING.md", "CONTRIBUTING.md", "t/README.md"]
+TOP = "src|scripts|share|t"
+HALLS = "cmd|launcher|worker|serve|common"
+ENDINGS = r"(?:[ch]|hpp|py|t|sh|mk|md|f90|ac|proto|css|js|html)"
+# Headers of libraries, a file of the user's, and templates of names.
+OTHERS = re.compile(r"^(hdf5|libconfig|pmix|mpi)\.h$|^train\.(py|c)$|NAME|NNNN|HALL|\*")
+
+PATH = re.compile(rf"(?<![\w/.*-])((?:{TOP})/[\w./*-]*[\w/*])")
+HALL = re.compile(rf"(?<![\w/.*-])((?:{HALLS})/[\w./*-]*[\w/*])")
+FILE = re.compile(rf"`([\w./*-]+\.{ENDINGS})`")
+CALL = re.compile(r"`(\w+)\(\)`")
+ROOM_FILE = re.compile(r"(?<![\w/.-])([a-z]+/[a-z0-9_]+\.[ch])\b(?!\w)")
+TEST = re.compile(r"(?<![\w/])(t/\d{4}-[a-z0-9-]+\.t|t/unit/test_\w+)")
+
+
+def text_of(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def tree_of(top):
+    """All files and folders of the tree, without what git ignores in it."""
+    found = set()
+    for folder, folders, names in os.walk(top):
+        here = os.path.relpath(folder, top)
+        folders[:] = [d for d in folders
+                      if not d.startswith((".git", "build", "autom4te")) and d != "trash"]
+        for name in [*folders, *names]:
+            found.add(os.path.normpath(os.path.join(here, name)))
+    return found
+
+
+class Tree:
+    def __init__(self, top):
+        self.top = top
+        self.paths = tree_of(top)
+        self.ends = {}  # the last part of a path: the paths
+        for path in self.paths:
+            self.ends.setdefault(os.path.basename(path), []).append("/" + path)
+        self.texts = {path: text_of(os.path.join(top, path))
+                      for path in sorted(self.paths)
+                      if path.startswith(("src/", "share/python/", "t/unit/"))
+                      and path.endswith((".c", ".h", ".py"))}
+        self.rooms = {os.path.basename(os.path.dirname(path)) for path in self.texts
+                      if path.startswith("src/")}
+
+    def has_function(self, name):
+        return any(name + "(" in text for text in self.texts.values())
+
+    def has(self, name):
+        """Is there a path that ends with this one? A unit test may lack its ending."""
+        name = name.rstrip("/")
+        return any(end.endswith("/" + path) for path in (name, name + ".c")
+                   for end in self.ends.get(os.path.basename(path), ()))
+
+
+def guide(tree, name):
+    is_block = is_foreign = False
+    lines = text_of(os.path.join(tree.top, name)).splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.startswith("```"):
+            is_block = not is_block
+        if line.startswith("## "):
+            is_foreign = line == "## What frameworks read"
+        is_prose = not is_block and not is_foreign
+        paths = PATH.findall(line)
+        if is_prose:
+            paths += HALL.findall(line) + FILE.findall(line)
+        for path in dict.fromkeys(paths):
+            if not OTHERS.search(path) and not tree.has(path):
+                yield f"{name}:{number}: there is no {path}"
+        for call in CALL.findall(line) if is_prose else ():
+            if not tree.has_function(call):
+                yield f"{name}:{number}: there is no {call}()"
+
+
+def comments(tree, name, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if "/" not in line or "#include" in line:
+            continue
+        for path in ROOM_FILE.findall(line) + TEST.findall(line):
+            if path.startswith("t/") or path.split("/")[0] in tree.rooms:
+                if not tree.has(path):
+                    yield f"{name}:{number}: there is no {path}"
+
+
+def main():
+    tree = Tree(sys.argv[1])
+    for name in GUIDES:
+        if name in tree.paths:
+            yield from guide(tree, name)
+    for name, text in tree.texts.items():
+        if name.startswith("src/"):
+            yield from comments(tree, name, text)
+
+
+if __name__ == "__main__":
+    for wrong in main():
+        print(wrong)
