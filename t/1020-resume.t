@@ -195,7 +195,7 @@ test_expect_success 'a run without a checkpoint of its own is resumed from the o
 	grep "starting from .*/start.h5 (iteration 3)" err &&
 	same_model runs/calm/checkpoint_000005.h5 runs/started/checkpoint_000005.h5
 '
-test_expect_success 'so is one that is killed, by the same line with --resume=CHECKPOINT, too' '
+test_expect_success 'a killed run without a checkpoint is resumed by its own --resume=CHECKPOINT' '
 	start_run $run --name killed-early --resume=start.h5 $late \
 		--set train_loop_config.ready_at=4 &&
 	kill -KILL $pid && { wait $pid || :; } && eventually no_process_left &&

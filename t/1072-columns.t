@@ -43,7 +43,7 @@ test_expect_success 'h5dump reads the same numbers from the columns as from the 
 	h5dump -d /shards/columns -b LE -o columns runs/storage/$last >out &&
 	cmp model columns
 '
-test_expect_success 'so does h5py' '
+test_expect_success 'h5py reads the same numbers from the columns as from the model' '
 	$PYTHON - runs/storage/$last <<-\PY
 	import h5py, sys
 	f = h5py.File(sys.argv[1], "r")

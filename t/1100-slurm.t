@@ -22,7 +22,7 @@ test_expect_success 'a batch job runs one step over two nodes' '
 	grep "attempt 0: 4 workers on 2 nodes, launcher slurm" err &&
 	jq -e ".metrics.world_size == 4" result.json
 '
-test_expect_success 'the same batch job submitted again does no work twice' '
+test_expect_success 'a batch job that is submitted again does no work twice' '
 	sbatch --wait -o job.out job.sh && grep "finished already" err
 '
 test_expect_success 'workers on two nodes give the same model as on one machine' '

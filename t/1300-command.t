@@ -209,7 +209,7 @@ test_expect_success 'processes below a command die if its worker is killed' '
 	eventually test -e left && kill -KILL $(worker_pids widow) && expect_status 1 wait $pid &&
 	eventually is_gone $(cat left) && no_process_left
 '
-test_expect_success 'and if raytrain-run is killed' '
+test_expect_success 'processes below a command die if raytrain-run is killed' '
 	rm -f left && { $run -n 1 --name orphan -- sh -c "$forker wait" 2>err & } && pid=$! &&
 	eventually test -e left && kill -KILL $pid && expect_status 137 wait $pid 2>/dev/null &&
 	eventually is_gone $(cat left) && eventually no_process_left && eventually no_socket_left

@@ -37,14 +37,14 @@ test_expect_success VENV 'pip installs the source of the module, and leaves that
 	(cd / && without_path "$OLDPWD/venv/bin/python" -c "import raytrain.torch, raytrain.data") &&
 	venv/bin/pip check
 '
-test_expect_success VENV 'it has all files of the module, with their sums' '
+test_expect_success VENV 'what pip has installed has all files of the module, with their sums' '
 	venv/bin/pip show -f raytrain >shown && grep "Version: " shown &&
 	for file in "$srcdir"/share/python/raytrain/*.py "$srcdir"/share/python/raytrain/*/*.py; do
 		grep -q "raytrain/${file#"$srcdir/share/python/raytrain/"}\$" shown ||
 		{ echo "without $file"; return 1; }
 	done
 '
-test_expect_success 'it has the version of raytrain' '
+test_expect_success 'what pip has installed has the version of raytrain' '
 	version=$(sed -n "s/^version = \"\(.*\)\"/\1/p" "$srcdir/share/python/pyproject.toml") &&
 	raytrain-run --version | grep -F " $version"
 '

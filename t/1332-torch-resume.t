@@ -63,7 +63,7 @@ test_expect_success 'a run continues on one worker, then on two, and learns' '
 	jq -s -e "map([.world_size, .epoch]) == [[2, 0], [1, 1], [2, 2]]" runs/elastic/result.json &&
 	tail -n 1 runs/elastic/result.json | jq -e ".accuracy > 0.5"
 '
-test_expect_success 'the same script is one worker without raytrain-run' '
+test_expect_success 'the example of PyTorch trains as one worker without raytrain-run' '
 	PYTHONPATH=$stage/share/raytrain/python "$PYTHON" "$fashion" $small --epochs 1 2>err
 '
 cat >loader.py <<-\EOF

@@ -101,11 +101,11 @@ test_expect_success 'a run of the same name goes on from its newest checkpoint' 
 	grep "run goes-on is there: it goes on from checkpoint_000002.h5; .*on_existing=.fresh" err &&
 	grep "checkpoint_000004.h5, which __main__.train has written, with __main__.other;" err
 '
-test_expect_success 'it works without cloudpickle' '
+test_expect_success 'fit() works without cloudpickle' '
 	rm -rf runs && without_cloudpickle two.py &&
 	"$PYTHON" without-two.py >out 2>err && grep "both are there" out
 '
-test_expect_success 'it works without cloudpickle in a script without a guard' '
+test_expect_success 'fit() works without cloudpickle in a script without a guard' '
 	rm -rf runs && sed "s/^if __name__.*/if True:/" without-two.py >unguarded.py &&
 	"$PYTHON" unguarded.py >out 2>err && grep "both are there" out
 '

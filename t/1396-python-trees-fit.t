@@ -144,7 +144,7 @@ EOT
 test_expect_success 'the model of two workers is that of one process, round by round' '
 	"$PYTHON" first.py 2>err && test -f runs/first.data-train.npz
 '
-test_expect_success 'it predicts raw rows as raytrain-predict does, bit by bit' '
+test_expect_success 'a model of trees predicts raw rows as raytrain-predict does, bit by bit' '
 	"$PYTHON" predict.py 2>err && ! grep checkpoint_interval_s err
 '
 test_expect_success 'early stopping leaves the best rounds' '

@@ -52,7 +52,7 @@ test_expect_success 'of two commands with the same name, each has a log of its o
 	test "$(cat runs/twins/logs/callback-say.sh.log)" = "the first" &&
 	test "$(cat runs/twins/logs/callback-say.sh-2.log)" = "the second"
 '
-test_expect_success 'it gets notes, and a rewind before reports that are made again' '
+test_expect_success 'a command gets notes, and a rewind before reports that are made again' '
 	rm -f events &&
 	$run --name again -n 2 --max-failures 1 --set "$(command_of keep.sh)" \
 		"$modules/many_metrics.so" 6 5 2>err &&

@@ -25,7 +25,7 @@ test_expect_success 'the example in C is compiled against the installed header, 
 	test "$(grep -c "^iteration [1-5]: accuracy 0" out)" = 5 &&
 	grep "^attempt_start: {.*\"workers\":2" out && tail -n 1 out | grep "the run has finished"
 '
-test_expect_success 'it is not called for a run that had finished before' '
+test_expect_success 'a callback in C is not called for a run that had finished before' '
 	$run -n 2 --resume --name print --set "$(library ./print.so "args = [\"accuracy\"];")" \
 		"$train" 2>err &&
 	output print print.so >actual && test_cmp out actual

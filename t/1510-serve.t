@@ -99,7 +99,7 @@ test_expect_success '--where prints a line that asks for the model' '
 	is_served && sh -c "$(cat where)" >model.json &&
 	jq -e ".versions == [\"2\"] and (.inputs | map(.name)) == [\"x\", \"id\"]" model.json
 '
-test_expect_success 'its directory and its socket are private' '
+test_expect_success 'the directory and the socket of a service are private' '
 	test "$(stat -c %a runs/model/serve/*)" = 700 &&
 	socket=$(jq -r .socket runs/model/serve/*/address.json) &&
 	test "$(stat -c %a "$socket" "$(dirname "$socket")" | paste -s -d " " -)" = "600 700"
@@ -130,10 +130,10 @@ test_expect_success 'under load, no answer is wrong or missing when one worker a
 	done &&
 	end_load && sort answers | uniq -c && ! grep -v ok answers
 '
-test_expect_success 'asked to end, it ends, and leaves nothing' '
+test_expect_success 'a service that is asked to end ends, and leaves nothing' '
 	end && grep "no new requests" err && test_path_is_missing "$(dirname "$socket")"
 '
-test_expect_success 'it ends well, too, if its workers are signalled with it, as scancel does' '
+test_expect_success 'a service ends well if its workers are signalled with it, as scancel does' '
 	serve model --workers 2 $inputs "$model" &&
 	kill "$front" $(pgrep -P "$front") && wait "$front" &&
 	test_path_is_missing "runs/model/serve/"* && ! grep "no worker is left" err
@@ -217,7 +217,7 @@ test_expect_success 'an address that others may write is shown, and gets no toke
 	expect_status 3 raytrain-serve --where --haproxy planted >out 2>err &&
 	test_must_be_empty out && grep "send the tokens" err
 '
-test_expect_success ROOT 'that of another user is shown, and gets no token but one that is typed' '
+test_expect_success ROOT 'the address of another user is shown, and gets no token but one that is typed' '
 	plant http://far:80 && chown -R 65533 planted && chmod 644 planted/serve/far.1/address.json &&
 	for as in "" as_nobody; do
 		$as raytrain-serve --where planted >where && ! grep -v "^#" where &&

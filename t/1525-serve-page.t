@@ -4,7 +4,7 @@ SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/browser.sh"
 
-test_expect_success 'it shows what a model takes and gives, and predicts a row' '
+test_expect_success 'the page shows what a model takes and gives, and predicts a row' '
 	look_at serve_browser.py "$check/serve_front"
 '
 rmdir "$TMPDIR"

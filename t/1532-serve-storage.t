@@ -58,7 +58,7 @@ test_expect_success 'when the storage is back, the newer version takes over' '
 	answers 10 1 && storage CONT && eventually version_is 3 &&
 	grep "checkpoint_000003.h5 from now on" err
 '
-test_expect_success 'it ends when asked to, and leaves nothing' '
+test_expect_success 'a service whose storage has hung ends when asked to, and leaves nothing' '
 	storage CONT && kill "$service" && wait "$service" && is_empty "$run/serve" && umount "$run"
 '
 test_done

@@ -192,7 +192,7 @@ test_expect_success 'asked to end while a worker loads its model, it says nothin
 	serve --workers 2 -q $inputs "$model" && eventually test -e first.late &&
 	end && test_must_be_empty err && eventually no_workers
 '
-test_expect_success 'it ends when the last model has no worker' '
+test_expect_success 'a service ends when its last model has no worker' '
 	serve --max-failures 0 $inputs "$model" &&
 	for name in fixed growing wide; do
 		test -n "$(worker_pids $name)" && kill -KILL $(worker_pids $name) || return 1

@@ -40,7 +40,7 @@ test_expect_success 'collectives on cards have the numbers of those on the host'
 	with_cards cards 3 && not_staged && none_left 3 && none_left 3 log.nccl &&
 	near host cards && test -z "$(ls files)"
 '
-test_expect_success 'and the same bits again, also while training waits for saves' '
+test_expect_success 'collectives on cards repeat their bits, also while training waits for saves' '
 	with_cards again 3 --set=run_config.checkpoint_config.mode=sync && not_staged &&
 	same cards again
 '
@@ -72,7 +72,7 @@ test_expect_success 'an error of NCCL fails the attempt, and the next one goes o
 	grep "attempt 0 failed: .*an asynchronous error of libnccl.so.2: 2, unhandled system error" err &&
 	test comm = "$(jq -r .kind runs/broken/logs/attempt-0/error.json)" && near host broken
 '
-test_expect_success 'so does an error at the first collective' '
+test_expect_success 'an error of NCCL at the first collective fails the attempt' '
 	(export STANDIN_NCCL_FAIL=ncclCommInitRank:1 && expect_status 1 with_cards init 2) &&
 	grep "raytrain_broadcast_tensor\|raytrain_allgather_tensor" err &&
 	grep "ncclCommInitRank of libnccl.so.2 returned 2" err

@@ -36,7 +36,7 @@ test_expect_success 'memory that is handed over is copied later, and given back 
 	rm log && run_on_cards give 2 late=true give=true scribble=true && same_run give &&
 	none_left 2
 '
-test_expect_success 'it is given back once it is copied, while the file is still written' '
+test_expect_success 'memory is given back once it is copied, while the file is still written' '
 	mkfifo fifo && RAYTRAIN_FAULT=save.data:0:wait RAYTRAIN_FAULT_FIFO=$PWD/fifo &&
 	export RAYTRAIN_FAULT RAYTRAIN_FAULT_FIFO &&
 	test_when_finished "unset RAYTRAIN_FAULT RAYTRAIN_FAULT_FIFO" &&
@@ -86,7 +86,7 @@ test_expect_success 'memory is pinned by another thread while the first checkpoi
 	ahead ahead-sync 2 --set=run_config.checkpoint_config.mode=sync && same_run ahead-sync &&
 	none_left 2 && ! grep "pin main" calls
 '
-test_expect_success 'this does not spoil a graph that is captured meanwhile' '
+test_expect_success 'pinning memory does not spoil a graph that is captured meanwhile' '
 	ahead ahead-capture 1 capture=true && same_run ahead-capture && none_left 1
 '
 test_expect_success 'a checkpoint that is filled and never reported leaves nothing' '

@@ -67,7 +67,7 @@ test_expect_success 'batches on cards have the bits of batches on the host' '
 	with_card card 1 "$npz" && same_runs host card && none_left 1 &&
 	with_card card-3 3 "$npz" && same_runs host card-3 && none_left 4
 '
-test_expect_success 'so have shuffled ones, over several epochs, also from windows' '
+test_expect_success 'shuffled batches on cards have the bits of those on the host, also from windows' '
 	rm log && with_card shuffle 2 "$npz $shuffle" epochs=3 && same_runs host-shuffle shuffle &&
 	with_card window 2 "$npz $shuffle --set datasets.train.shuffle_window=30" &&
 	same_runs host-window window && none_left 4

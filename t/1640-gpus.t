@@ -110,7 +110,7 @@ test_expect_success 'an error of the GPU is named as the cause' '
 	grep "GPU 0 (PCI 00000000:41:00.0) of node .* reported Xid 79 (the GPU has fallen off the bus): .*exit" err &&
 	json_is runs/bus/logs/attempt-0/attempt.json .cause gpu
 '
-test_expect_success 'so is a GPU that does not answer any more' '
+test_expect_success 'a GPU that does not answer any more is named as the cause' '
 	fails gone "lost 0" && grep "GPU 0 .* is lost" err &&
 	json_is runs/gone/logs/attempt-0/attempt.json .cause gpu
 '

@@ -58,7 +58,7 @@ test_expect_success 'an allocation is taken with whole GPUs if a node needs seve
 	$run --name taken -n 8 --gpu --gpus-per-worker 0.5 "$train" 2>err &&
 	gpus_are taken "0 0" "0 0" "0 1" "0 1" "1 0" "1 0" "1 1" "1 1"
 '
-test_expect_success 'and with shards if one GPU of each node is enough' '
+test_expect_success 'an allocation is taken with shards if one GPU of each node is enough' '
 	set -- -n 4 --gpu --gpus-per-worker 0.5 --placement SPREAD "$train" &&
 	$run --name shards --dry-run "$@" >shown && grep -e "--gres=shard:4" shown &&
 	$run --name shards "$@" 2>err && gpus_are shards "0 0" "0 0" "1 0" "1 0"

@@ -46,7 +46,7 @@ near () {
 test_expect_success 'the kernels for a card compute what those for the CPU do' '
 	"$cards/mlp_numbers" >cpu && on_card "$cards/mlp_numbers_card" >card && near cpu card
 '
-test_expect_success 'they do so with blocks of threads, in which sums are combined' '
+test_expect_success 'kernels that combine sums in blocks of threads compute what the CPU does' '
 	STANDIN_CUDA_THREADS=1 on_card "$cards/mlp_numbers_card" >threads && near cpu threads
 '
 test_expect_success 'an allocation for which there is no room is not an error of the next kernel' '
@@ -68,7 +68,7 @@ test_expect_success 'a network that the CPU has trained predicts the same on a c
 accuracy_of () {
 	tail -n 1 "runs/$1/result.json" | jq .accuracy
 }
-test_expect_success 'it learns on cards as well as on the CPU, also if it is resumed' '
+test_expect_success 'the network learns on cards as well as on the CPU, also if it is resumed' '
 	on_card $run --name card -n 2 "$cards/fashion_mlp.so" 2>err &&
 	echo "$(accuracy_of cpu) $(accuracy_of card)" >accuracies &&
 	awk "{ d = \$1 - \$2; exit !(\$1 > 0.5 && d < 0.02 && d > -0.02) }" accuracies &&

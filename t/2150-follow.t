@@ -71,7 +71,7 @@ test_expect_success 'if raytrain-run is killed, nothing holds the run any more' 
 	eventually no_process_left
 '
 
-test_expect_success 'it prints the reports of a run that is resumed after that, once each' '
+test_expect_success '--follow prints the reports of a run that is killed and resumed, once each' '
 	: >gate && follow runs/killed && { wait $follower || :; } &&
 	$run -n 2 --name killed --resume "$train" 2>err && follow runs/killed && wait $follower &&
 	grep "^iteration 3 " followed && grep "^the run has finished" followed

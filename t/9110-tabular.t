@@ -23,7 +23,7 @@ test_expect_success 'the training function in C learns to predict customers' '
 		runs/tabular/checkpoint_000004.h5
 '
 
-test_expect_success 'its checkpoint predicts other customers, whose table has no label' '
+test_expect_success 'the checkpoint predicts other customers, whose table has no label' '
 	cut -d, -f1-3 customers-test.csv >new.csv &&
 	raytrain-predict --launcher local -n 2 --checkpoint runs/tabular --data new.csv \
 		-o bought.csv ./tabular.so 2>err &&
@@ -52,7 +52,7 @@ test_expect_success 'a service of the run takes the columns of the training, wit
 	served && jq -e "[.inputs[].name] == [\"age\", \"income\", \"city\"]" model.json &&
 	same_probabilities
 '
-test_expect_success 'it takes those of a file with a label, too' '
+test_expect_success 'a service of the run takes rows of a file with a label, too' '
 	mv customers-train.csv away.csv &&
 	served --like customers-test.csv &&
 	jq -e "[.inputs[].name] == [\"age\", \"income\", \"city\"]" model.json && same_probabilities

@@ -8,7 +8,7 @@ trees=$srcdir/share/examples/trees
 PYTHONPATH=$stage/share/raytrain/python
 export PYTHONPATH
 
-test_expect_success 'its data are a table with names' '
+test_expect_success 'the data of the example are a table with names' '
 	"$PYTHON" "$trees/breast_cancer.py" && wc -l <breast-cancer-train.csv >lines &&
 	test "$(cat lines)" = 457 && raytrain-inspect breast-cancer-test.csv >out &&
 	grep -E " mean_radius$" out && grep -E " malignant$" out
@@ -26,7 +26,7 @@ test_expect_success 'the run predicts a table, most of it right' '
 	awk -F, "NR > 1 { n++; hits += \$1 == \$2 }
 		END { print n, hits; exit n != 113 || hits < 0.94 * n }" malignant.csv
 '
-test_expect_success 'the script does the same in Python' '
+test_expect_success 'the example in Python trains, stops early and predicts as its configuration file does' '
 	"$PYTHON" "$trees/trees.py" xgboost 1 >out 2>err &&
 	grep -E "rounds, auc (1.000|0.9[89])" out && grep " worst_radius" out &&
 	grep -E "(9[4-9]|100) % of 113 tumours are recognized" out &&
@@ -36,7 +36,7 @@ test_expect_success 'the script does the same in Python' '
 # The library is built once per machine. There is none where its source cannot be had.
 library=$("$srcdir/t/lightgbm-library" 2>library.err)
 test $? = 77 || test_set_prereq LIGHTGBM
-test_expect_success LIGHTGBM 'and with LightGBM, whose module only a prediction in Python needs' '
+test_expect_success LIGHTGBM 'the example trains with LightGBM, whose module only predicting in Python needs' '
 	test -f "$library" || { cat library.err; return 1; } &&
 	{ RAYTRAIN_LIGHTGBM_LIBRARY=$library "$PYTHON" "$trees/trees.py" lightgbm >out 2>err ||
 		grep "the module lightgbm is needed" err; } &&

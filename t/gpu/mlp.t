@@ -35,7 +35,7 @@ as_good () {
 	echo "$(accuracy_of cpu) $(accuracy_of "$1")" >accuracies && cat accuracies &&
 	awk "{ d = \$1 - \$2; exit !(\$1 > 0.8 && d < 0.02 && d > -0.02) }" accuracies
 }
-test_expect_success 'it learns on one card as well as on the CPU' '
+test_expect_success 'the network learns on one card as well as on the CPU' '
 	$fashion -n 2 --name cpu "$cpu" 2>err &&
 	$fashion --gpu -n 1 --set train_loop_config.batch_size=128 --name one ./card.so 2>err &&
 	as_good one
@@ -44,7 +44,7 @@ test_expect_success 'reports have the memory of the card, as NVML says it' '
 	tail -n 1 runs/one/result.json |
 	jq -e ".gpu_memory_used_bytes > 0 and .gpu_utilization >= 0"
 '
-test_expect_success 'it learns on all cards, and if workers share one' '
+test_expect_success 'the network learns on all cards, and if workers share one' '
 	$fashion --gpu -n "$cards" --name all ./card.so 2>err && as_good all &&
 	$fashion -n 2 --name shared ./card.so 2>err && as_good shared
 '
