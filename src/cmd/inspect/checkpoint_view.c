@@ -193,7 +193,8 @@ static void directory_print(FILE *out, const json_t *c)
         return;
     fprintf(out, "%-12s", "directory");
     output_text(out, string_of(c, "directory"));
-    fprintf(out, ", %s%s\n", size_format((uint64_t)integer_of(c, "directory_bytes"), size),
+    fprintf(out, ", %s%s\n",
+            size_format((uint64_t)integer_of(c, "directory_bytes"), size),
             json_is_true(json_object_get(c, "directory_is_old"))
                 ? ", of an earlier checkpoint of this name"
                 : "");

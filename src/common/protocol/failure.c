@@ -13,9 +13,9 @@
 
 const char *attempt_cause_name(enum attempt_cause cause)
 {
-    static const char *const names[] = {"worker",    "oom",   "hang",       "start",
-                                        "node_lost", "gpu",   "time_limit", "preempted",
-                                        "resize",    "signal", "callback"};
+    static const char *const names[] = {
+        "worker",     "oom",       "hang",   "start",  "node_lost", "gpu",
+        "time_limit", "preempted", "resize", "signal", "callback"};
 
     return names[cause];
 }

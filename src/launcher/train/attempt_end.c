@@ -135,8 +135,7 @@ static int judge(struct attempt *a, struct attempt_verdict *verdict, struct erro
 static void obstacles_clear(struct attempt *a, struct attempt_verdict *verdict)
 {
     if (verdict->status == RUN_FAILED && verdict->cause != CAUSE_CALLBACK &&
-        start_obstacles_clear(a) && !a->ended &&
-        a->outcome.failure.cause != CAUSE_OOM)
+        start_obstacles_clear(a) && !a->ended && a->outcome.failure.cause != CAUSE_OOM)
         a->failure.cause = verdict->cause = CAUSE_START;
 }
 

@@ -48,8 +48,8 @@ static bool is_of_run(const char *run_dir, const char *path)
     const char *run = base_of(run_dir), *name = base_of(path);
     size_t n = strlen(run);
 
-    return strncmp(name, run, n) == 0 &&
-           strncmp(name + n, MARK, strlen(MARK)) == 0 && name[n + strlen(MARK)];
+    return strncmp(name, run, n) == 0 && strncmp(name + n, MARK, strlen(MARK)) == 0 &&
+           name[n + strlen(MARK)];
 }
 
 /* As workers name their files: 000000000012-000000.npz. */
