@@ -201,6 +201,35 @@ test_expect_success 'a job with progress is requeued again and again' '
 	set -- --set train_loop_config.iterations=100000 &&
 	for k in 1 2 3; do requeued 137 "$@" && test -e back || return 1; done
 '
+# started_again RESTARTS SIGNAL ARG...: a run that trains for long, in a job that was put back into
+# the queue so often, is stopped by a signal once its attempt has begun.
+started_again () {
+	restarts=$1 signal=$2 name=counted && shift 2 && rm -f back result.json &&
+	{ env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 SLURM_RESTART_COUNT=$restarts $run --json \
+		--name counted --resume --stop-before-end 10 --set train_loop_config.iterations=1000000 \
+		--set run_config.failure_config.max_preemptions=1 "$@" "$train" 2>err >result.json & } &&
+	pid=$! && eventually test -e runs/counted/logs/attempt-$restarts/attempt.json &&
+	kill -$signal $pid && expect_status 75 wait $pid
+}
+test_expect_success 'preemptions count on when the job is requeued, and other stops do not' '
+	printf "#!/bin/sh\ntest \$1 = requeue && echo \"\$*\" >back && kill -9 \$PPID\n" >bin/scontrol &&
+	chmod +x bin/scontrol && job_of 10000 && cp bin/squeue usual &&
+	sed "s/N.A RUNNING/1700000000 RUNNING/" usual >preempted && chmod +x preempted &&
+	cp preempted bin/squeue && started_again 0 TERM && stopped_by preempted &&
+	json_is runs/counted/logs/attempt-0/attempt.json .job 7 .restarts 0 &&
+	grep "stopped because Slurm preempts the job" err &&
+	cp usual bin/squeue && started_again 1 TERM && stopped_by signal &&
+	grep "the job was preempted 1 time before, of 1 that max_preemptions allow" err &&
+	cp preempted bin/squeue && started_again 2 TERM --requeue-on-stop && stopped_by preempted &&
+	grep "max_preemptions are used up; run the same line again in another job" err &&
+	test_path_is_missing back &&
+	rm result.json && env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 SLURM_RESTART_COUNT=3 \
+		raytrain-run --config runs/counted/run.cfg --json --resume 2>err >result.json
+	test $? = 75 && stopped_by preempted && test_path_is_missing runs/counted/logs/attempt-3 &&
+	grep "preempted 2 times before" err && grep "max_preemptions are used up" err &&
+	$run --name counted --resume --set run_config.failure_config.max_preemptions=1 \
+		--set train_loop_config.iterations=1 "$train" 2>err
+'
 # The same for a prediction, whose worker hangs at its tenth batch: before its first shard is
 # complete, or after that.
 test_expect_success 'a prediction that makes no new shard is requeued once, and any other again and again' '

@@ -63,12 +63,15 @@ test_expect_success 'a job that needs three time limits is requeued until it fin
 	same_model runs/calm/checkpoint_000003.h5 runs/limits/checkpoint_000003.h5
 '
 test_expect_success 'a preempted job saves in its grace time, is requeued and continues' '
-	job_file preempted --requeue-on-stop &&
+	job_file preempted --requeue-on-stop --set run_config.failure_config.max_preemptions=1 &&
 	job=$(sbatch --parsable -p low job.sh) && eventually test -e ready &&
 	printf "#!/bin/sh\n: >%s/high\n" "$PWD" >high.sh &&
 	sbatch -p high -N 2 --exclusive -o high.out high.sh &&
 	eventually preempting && : >gate && eventually test -e high && go_on &&
 	cause 0 preempted && grep "Slurm preempts" err && finished && eventually over &&
+	for k in 0 1; do
+		json_is runs/preempted/logs/attempt-$k/attempt.json .job "$job" .restarts $k || return 1
+	done && grep "the job was preempted 1 time before, of 1 that max_preemptions allow" err &&
 	test "$(cat status)" = 0
 '
 # The function saves when it hears of the preemption, and goes on until its workers are killed.

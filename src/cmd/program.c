@@ -225,6 +225,10 @@ static int conclude_stop(const struct trainer *trainer,
     else if (outcome->failure.cause == CAUSE_PREEMPTED && outcome->by_node)
         why = "stopped: a worker received SIGTERM from outside, and max_preemptions "
               "are used up";
+    else if (outcome->used_up)
+        why =
+            "stopped: Slurm preempts the job, or has preempted it, and max_preemptions "
+            "are used up";
     else if (outcome->failure.cause == CAUSE_PREEMPTED)
         why = "stopped because Slurm preempts the job";
 
@@ -239,8 +243,10 @@ static int conclude_stop(const struct trainer *trainer,
     if (!quiet && requeue)
         say("%s: %s; job %s goes back to the queue\n", name, why, job.name);
     else if (!quiet)
-        say("%s: %s; %s to go on%s\n", name, why, what_next(trainer->opt, saved),
-            outcome->failure.cause == CAUSE_PREEMPTED && !outcome->by_node
+        say("%s: %s; %s%s to go on%s\n", name, why, what_next(trainer->opt, saved),
+            outcome->used_up ? " in another job" : "",
+            outcome->failure.cause == CAUSE_PREEMPTED && !outcome->by_node &&
+                    !outcome->used_up
                 ? "\n  (Slurm does not requeue a job that makes room by itself; "
                   "--requeue-on-stop does)"
                 : "");

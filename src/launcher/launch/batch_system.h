@@ -57,6 +57,8 @@ struct batch_ops {
      * that are submitted from within one, so if there are any the question of await is
      * asked first. Without an answer they are believed. */
     const char *(*number)(enum batch_number which);
+    /* How often the job has been put back into the queue, by its environment. */
+    int (*restarts)(void);
     /* A question about the job whose answer is polled for. poll never blocks; *done:
      * *job is filled; -1: there is no answer, or it has taken too long. In both cases
      * the query may then only be destroyed. destroy takes NULL. */

@@ -293,6 +293,13 @@ static const char *job_number(enum batch_number which)
     return *text ? text : NULL;
 }
 
+static int job_restarts(void)
+{
+    const char *count = variable_number("SLURM_RESTART_COUNT");
+
+    return count ? atoi(count) : 0;
+}
+
 const char *slurm_job_name(void)
 {
     return is_known() ? known.job.name : slurm_job_id();
@@ -455,6 +462,7 @@ const struct batch_ops batch_slurm = {
     .name = "slurm",
     .job_id = slurm_job_id,
     .number = job_number,
+    .restarts = job_restarts,
     .query_start = query_start,
     .query_poll = query_poll,
     .query_destroy = query_destroy,

@@ -345,14 +345,17 @@ static int attempt_watch(struct attempt *a, struct error *err)
 
 static int record_begin(struct attempt *a, struct error *err)
 {
+    const struct batch_ops *batch = batch_find();
     const struct run *run = a->run;
     int rc = -1;
 
     a->record = attempt_create(a->number, launcher_name(run->launcher), &run->plan,
                                run->progress_before);
-    if (!a->record || (a->number == 0 && run->start.known &&
-                       json_object_set_new(a->record, RUN_START_KEY,
-                                           run_start_json(&run->start)) < 0))
+    if (!a->record ||
+        (batch && attempt_job_set(a->record, batch->job_id(), batch->restarts()) < 0) ||
+        (a->number == 0 && run->start.known &&
+         json_object_set_new(a->record, RUN_START_KEY, run_start_json(&run->start)) <
+             0))
         error_set(err, RAYTRAIN_ENOMEM, "out of memory");
     else if (attempt_config_save(a->log_dir, a->run->config, err) == 0 &&
              attempt_save(a->record, a->log_dir, err) == 0)

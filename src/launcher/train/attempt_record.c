@@ -7,6 +7,7 @@
 #include "train/attempt_verdict.h"
 #include "util/clock.h"
 #include "util/fs.h"
+#include "util/quote.h"
 #include "util/run_record.h"
 
 json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan,
@@ -27,6 +28,51 @@ json_t *attempt_create(int attempt, const char *launcher, const struct placement
                      "workers", plan->workers, "launcher", launcher, "nodes", nodes,
                      "start", clock_unix_double(), "checkpoint", "progress_before",
                      (json_int_t)progress_before);
+}
+
+int attempt_job_set(json_t *record, const char *job, int restarts)
+{
+    return json_object_set_new(record, "job", json_text(job)) < 0 ||
+                   json_object_set_new(record, "restarts", json_integer(restarts)) < 0
+               ? -1
+               : 0;
+}
+
+static json_t *record_load(const char *run_dir, int attempt)
+{
+    char *log_dir = run_dir_log_dir(run_dir, attempt);
+    char *path = log_dir ? run_dir_file(log_dir, "attempt.json") : NULL;
+    json_t *record = path ? record_read_json(path, RECORD_OF_ATTEMPT) : NULL;
+
+    free(path);
+    free(log_dir);
+    return record;
+}
+
+static bool has_word(const json_t *record, const char *key, const char *word)
+{
+    const char *value = json_string_value(json_object_get(record, key));
+
+    return value && strcmp(value, word) == 0;
+}
+
+int attempt_preemptions(const char *run_dir, int before, const char *job, int restarts)
+{
+    const char *preempted = attempt_cause_name(CAUSE_PREEMPTED);
+    bool same = true;
+    int n = 0;
+
+    for (int k = before - 1; same && k >= 0; k--) {
+        json_t *record = record_load(run_dir, k);
+        const json_t *restart = json_object_get(record, "restarts");
+
+        same = has_word(record, "job", job);
+        if (same && json_integer_value(restart) < restarts &&
+            has_word(record, "cause", preempted))
+            n++;
+        json_decref(record);
+    }
+    return n;
 }
 
 bool attempt_was_stopped(const char *log_dir, int64_t *progress_before)

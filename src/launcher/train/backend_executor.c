@@ -326,6 +326,39 @@ static int attempt_prepare(struct backend_executor *ex, struct run_outcome *out,
     return 1;
 }
 
+/* The job of this process was preempted before, and put back into the queue. False: it is
+ * not to go on. */
+static bool preemptions_recall(struct backend_executor *ex, struct run_outcome *out)
+{
+    const struct batch_ops *batch = batch_find();
+    int restarts = batch ? batch->restarts() : 0,
+        most = ex->policy.cfg->max_preemptions;
+    int n = restarts > 0 ? attempt_preemptions(ex->run->dir, ex->number,
+                                               batch->job_id(), restarts)
+                         : 0;
+
+    if (n > 0 && most >= 0 && !ex->run->opt->quiet)
+        callback_note(ex->run->callbacks,
+                      "the job was preempted %d time%s before, of %d that "
+                      "max_preemptions allow",
+                      n, n == 1 ? "" : "s", most);
+    if (restart_policy_preempted(&ex->policy, n))
+        return true;
+    out->status = RUN_STOPPED;
+    out->failure = (struct failure){.cause = CAUSE_PREEMPTED, .rank = -1};
+    out->used_up = true;
+    return false;
+}
+
+static void preemption_count(struct backend_executor *ex, struct run_outcome *out)
+{
+    const struct attempt_end *end = &ex->end;
+
+    if (end->status == RUN_STOPPED && end->failure.cause == CAUSE_PREEMPTED &&
+        !end->goes_on)
+        out->used_up = !restart_policy_preempted(&ex->policy, 1);
+}
+
 static int attempts_make(struct backend_executor *ex, struct run_outcome *out,
                          struct error *err)
 {
@@ -334,12 +367,15 @@ static int attempts_make(struct backend_executor *ex, struct run_outcome *out,
     previous_tidy(ex->run, ex->number - 1);
     restart_policy_init(&ex->policy, &ex->run->cfg->run_config.failure_config,
                         checkpoint_manager_newest(ex->run->dir));
+    if (!preemptions_recall(ex, out))
+        return reports_settle(ex, err);
     do {
         rc = attempt_next(ex, out, err);
         out->attempts++;
         if (rc == 0)
             rc = attempt_prepare(ex, out, err);
     } while (rc > 0);
+    preemption_count(ex, out);
     if (rc < 0 || !ex->end.left_together)
         replica_cleanup(ex->run);
     if (rc < 0 || !ex->end.left_together || ex->number > 0)

@@ -20,6 +20,8 @@ struct run_outcome {
                                stop: that raytrain-run received */
     struct failure_log log; /* of RUN_FAILED: of the worker to blame */
     bool by_node; /* of CAUSE_PREEMPTED: it was a worker's node, not the job */
+    bool
+        used_up; /* of CAUSE_PREEMPTED: max_preemptions do not allow to go on in this job */
     bool fruitless; /* of RUN_STOPPED: as the call before, which was stopped as well, it
                        has made no new checkpoint, or shard of a prediction */
     int attempts; /* made by this call */

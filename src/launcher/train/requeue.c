@@ -61,7 +61,7 @@ bool requeue_is_due(const struct train_config *cfg, const struct run_outcome *ou
     const struct batch_ops *batch = batch_find();
 
     if (!cfg->run_config.requeue_on_stop || outcome->status != RUN_STOPPED ||
-        outcome->fruitless || outcome->failure.signal == SIGINT ||
+        outcome->fruitless || outcome->used_up || outcome->failure.signal == SIGINT ||
         outcome->failure.signal == SIGHUP)
         return false;
     return batch && batch->await(job, NULL) == 0 && job->running;

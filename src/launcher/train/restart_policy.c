@@ -16,6 +16,12 @@ void restart_policy_init(struct restart_policy *policy,
     *policy = (struct restart_policy){.cfg = cfg, .checkpoint = checkpoint};
 }
 
+bool restart_policy_preempted(struct restart_policy *p, int n)
+{
+    p->preemptions += n;
+    return p->cfg->max_preemptions < 0 || p->preemptions <= p->cfg->max_preemptions;
+}
+
 /* Would the training fail in this way again, given the same input? */
 static bool is_own_doing(const struct failure *f)
 {

@@ -5,7 +5,8 @@
  *   failure     of a worker, a hang, or a lost node: max_failures are allowed in a row; a
  *               newly published checkpoint resets the count, unless reset_on_progress is
  *               off.
- *   preemption  counts against max_preemptions alone.
+ *   preemption  counts against max_preemptions alone; so do those of the job, after which
+ *               Slurm may put it back into the queue.
  *   resize      does not count.
  *   start       the workers did not come together, or there was no room for their
  *               processes: does not count, but from the fourth time in a row it is a
@@ -63,6 +64,9 @@ struct restart_decision {
 /* cfg must outlive it; checkpoint is the newest published, -1: none. */
 void restart_policy_init(struct restart_policy *policy,
                          const struct failure_config *cfg, int64_t checkpoint);
+/* So many preemptions of the job count, too. False: they are more than FailureConfig
+ * allows. */
+bool restart_policy_preempted(struct restart_policy *policy, int n);
 /* Would the same training, given the same input, fail in this way again? */
 bool failure_recurs(const struct failure *failure);
 struct restart_decision restart_policy_decide(struct restart_policy *policy,
