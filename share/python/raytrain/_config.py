@@ -130,7 +130,8 @@ class ScalingConfig(_Config):
         elastic_resize_monitor_interval_s: See raytrain.cfg(5).
 
     Raises:
-        ValueError: TPUs are asked for, or a resource that workers cannot have.
+        ValueError: TPUs are asked for, or a resource that workers cannot have, or
+            label_selector is a list of another length than num_workers.
     """
 
     _settings = ("num_workers", "use_gpu", "resources_per_worker", "placement_strategy",
@@ -168,6 +169,11 @@ class ScalingConfig(_Config):
                       f"workers have whole cores, {math.ceil(value)}", 3)
         self._set(locals())
         self._resources()  # what cannot be is an error here
+        if isinstance(label_selector, (list, tuple)) and isinstance(num_workers, int) \
+                and len(label_selector) != num_workers:
+            raise ValueError("ScalingConfig: label_selector is a list of "
+                             f"{len(label_selector)} for {num_workers} workers: give one "
+                             "dict for all of them, or a list with one for each")
 
     def _resources(self) -> dict[str, Any]:
         names = {"cpu": "cpu", "gpu": "gpu", "memory": "memory"}
