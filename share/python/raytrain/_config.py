@@ -172,8 +172,8 @@ class ScalingConfig(_Config):
         if isinstance(label_selector, (list, tuple)) and isinstance(num_workers, int) \
                 and len(label_selector) != num_workers:
             raise ValueError("ScalingConfig: label_selector is a list of "
-                             f"{len(label_selector)} for {num_workers} workers: give one "
-                             "dict for all of them, or a list with one for each")
+                             f"{len(label_selector)} for {num_workers} workers: give "
+                             "one dict for all of them, or a list with one for each")
 
     def _resources(self) -> dict[str, Any]:
         names = {"cpu": "cpu", "gpu": "gpu", "memory": "memory"}
