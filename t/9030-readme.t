@@ -20,14 +20,14 @@ test_expect_success 'README.md is short' '
 named () {
 	python3 "$srcdir/t/check/named_paths.py" "$1"
 }
-test_expect_success 'files and functions named in the guides and in comments of src exist' '
+test_expect_success 'files and functions named in the guides and in sources exist' '
 	named "$srcdir" >found && test_must_be_empty found
 '
 test_expect_success 'a file or a function that is named, and does not exist, is detected' '
 	mkdir -p tree/src/common/util tree/t && echo "int f(void);" >tree/src/common/util/a.h &&
 	printf "%s\n" "\`src/common/util/a.h\`, \`util/a.h\`, \`f()\`, t/" "\`common/util/b.c\`" \
 		"\`c.py\` and \`g()\`" "scripts/none" >tree/HACKING.md &&
-	printf "%s\n" "/* See util/a.h, util/c.h, other/d.h" " * and t/0001-none.t. */" \
+	printf "%s\n" "/* See util/a.h, util/c.h, other/d.h" " * a.h, e.h, and t/0001-none.t. */" \
 		>tree/src/common/util/a.c &&
 	named tree >found &&
 	cat >expect <<-\EOF &&
@@ -36,6 +36,7 @@ test_expect_success 'a file or a function that is named, and does not exist, is 
 	HACKING.md:3: there is no g()
 	HACKING.md:4: there is no scripts/none
 	src/common/util/a.c:1: there is no util/c.h
+	src/common/util/a.c:2: there is no e.h
 	src/common/util/a.c:2: there is no t/0001-none.t
 	EOF
 	test_cmp expect found

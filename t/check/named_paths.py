@@ -4,7 +4,8 @@ name although it does not exist.
 
 In the guides these are paths, names of files in backquotes, and functions, `name()`; in
 blocks of commands, and in the section on frameworks, which names files of theirs, only
-paths from the top of the tree. In src these are ROOM/FILE and tests."""
+paths from the top of the tree. In sources these are FILE.c, ROOM/FILE.c, headers, tests
+and paths from the top of the tree."""
 
 import os
 import re
@@ -14,13 +15,15 @@ GUIDES = ["README.md", "INSTALL.md", "HACKING.md", "CONTRIBUTING.md", "t/README.
 TOP = "src|scripts|share|t"
 HALLS = "cmd|launcher|worker|serve|common"
 ENDINGS = r"(?:[ch]|hpp|py|t|sh|mk|md|f90|ac|proto|css|js|html)"
-# Headers of libraries, a file of the user's, and templates of names.
-OTHERS = re.compile(r"^(hdf5|libconfig|pmix|mpi)\.h$|^train\.(py|c)$|NAME|NNNN|HALL|\*")
+# Headers of libraries, what is generated, files of users, and templates of names.
+OTHERS = re.compile(r"^(hdf5|libconfig|pmix|mpi|cuda)\.h$|^assets\.c$"
+                    r"|^(train|maps|b)\.(py|c)$|NAME|NNNN|HALL|\*")
 
 PATH = re.compile(rf"(?<![\w/.*-])((?:{TOP})/[\w./*-]*[\w/*])")
 HALL = re.compile(rf"(?<![\w/.*-])((?:{HALLS})/[\w./*-]*[\w/*])")
 FILE = re.compile(rf"`([\w./*-]+\.{ENDINGS})`")
 CALL = re.compile(r"`(\w+)\(\)`")
+SOURCE = re.compile(r"(?<![\w/.$%<*-])([a-z0-9_]+\.[ch])\b(?![\w.])")
 ROOM_FILE = re.compile(r"(?<![\w/.-])([a-z]+/[a-z0-9_]+\.[ch])\b(?!\w)")
 TEST = re.compile(r"(?<![\w/])(t/\d{4}-[a-z0-9-]+\.t|t/unit/test_\w+)")
 
@@ -35,8 +38,8 @@ def tree_of(top):
     found = set()
     for folder, folders, names in os.walk(top):
         here = os.path.relpath(folder, top)
-        folders[:] = [d for d in folders
-                      if not d.startswith((".git", "build", "autom4te")) and d != "trash"]
+        folders[:] = [d for d in folders if d != "trash"
+                      and not d.startswith((".git", "build", "autom4te"))]
         for name in [*folders, *names]:
             found.add(os.path.normpath(os.path.join(here, name)))
     return found
@@ -88,12 +91,14 @@ def guide(tree, name):
 
 def comments(tree, name, text):
     for number, line in enumerate(text.splitlines(), 1):
-        if "/" not in line or "#include" in line:
+        if "#include" in line or "." not in line:
             continue
-        for path in ROOM_FILE.findall(line) + TEST.findall(line):
-            if path.startswith("t/") or path.split("/")[0] in tree.rooms:
-                if not tree.has(path):
-                    yield f"{name}:{number}: there is no {path}"
+        paths = SOURCE.findall(line) + PATH.findall(line) + TEST.findall(line)
+        paths += [path for path in ROOM_FILE.findall(line)
+                  if path.split("/")[0] in tree.rooms]
+        for path in dict.fromkeys(paths):
+            if not OTHERS.search(path) and not tree.has(path):
+                yield f"{name}:{number}: there is no {path}"
 
 
 def main():
@@ -102,7 +107,7 @@ def main():
         if name in tree.paths:
             yield from guide(tree, name)
     for name, text in tree.texts.items():
-        if name.startswith("src/"):
+        if not name.startswith("t/"):
             yield from comments(tree, name, text)
 
 
