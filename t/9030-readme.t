@@ -26,11 +26,13 @@ test_expect_success 'files and functions named in the guides and in sources exis
 test_expect_success 'a file or a function that is named, and does not exist, is detected' '
 	mkdir -p tree/src/common/util tree/t && echo "int f(void);" >tree/src/common/util/a.h &&
 	printf "%s\n" "\`src/common/util/a.h\`, \`util/a.h\`, \`f()\`, t/" "\`common/util/b.c\`" \
-		"\`c.py\` and \`g()\`" "scripts/none" >tree/HACKING.md &&
+		"\`c.py\` and \`g()\`" "scripts/none" "\`f()\` in" "\`a.h\`, \`f()\` (\`util/a.c\`)" \
+		>tree/HACKING.md &&
 	printf "%s\n" "/* See util/a.h, util/c.h, other/d.h" " * a.h, e.h, and t/0001-none.t. */" \
 		>tree/src/common/util/a.c &&
 	named tree >found &&
 	cat >expect <<-\EOF &&
+	HACKING.md: there is no f() in util/a.c
 	HACKING.md:2: there is no common/util/b.c
 	HACKING.md:3: there is no c.py
 	HACKING.md:3: there is no g()

@@ -2,10 +2,11 @@
 """named_paths.py TREE: what the guides of a source tree, and comments of its sources,
 name although it does not exist.
 
-In the guides these are paths, names of files in backquotes, and functions, `name()`; in
-blocks of commands, and in the section on frameworks, which names files of theirs, only
-paths from the top of the tree. In sources these are FILE.c, ROOM/FILE.c, headers, tests
-and paths from the top of the tree."""
+In the guides these are paths, names of files in backquotes, and functions: `name()`, and
+in the file that follows, as in "`name()` in `FILE`" or "`name()` (`FILE`)"; in blocks of
+commands, and in the section on frameworks, which names files of theirs, only paths from
+the top of the tree. In sources these are FILE.c, ROOM/FILE.c, headers, tests and paths
+from the top of the tree."""
 
 import os
 import re
@@ -22,6 +23,7 @@ OTHERS = re.compile(r"^(hdf5|libconfig|pmix|mpi|cuda)\.h$|^assets\.c$"
 PATH = re.compile(rf"(?<![\w/.*-])((?:{TOP})/[\w./*-]*[\w/*])")
 HALL = re.compile(rf"(?<![\w/.*-])((?:{HALLS})/[\w./*-]*[\w/*])")
 FILE = re.compile(rf"`([\w./*-]+\.{ENDINGS})`")
+CALL_IN = re.compile(rf"`(\w+)\(\)`\s+(?:in\s+|\()`([\w./]+\.{ENDINGS})`")
 CALL = re.compile(r"`(\w+)\(\)`")
 SOURCE = re.compile(r"(?<![\w/.$%<*-])([a-z0-9_]+\.[ch])\b(?![\w.])")
 ROOM_FILE = re.compile(r"(?<![\w/.-])([a-z]+/[a-z0-9_]+\.[ch])\b(?!\w)")
@@ -59,8 +61,10 @@ class Tree:
         self.rooms = {os.path.basename(os.path.dirname(path)) for path in self.texts
                       if path.startswith("src/")}
 
-    def has_function(self, name):
-        return any(name + "(" in text for text in self.texts.values())
+    def has_function(self, name, file=""):
+        """Is it called or defined anywhere, or in a file with this name?"""
+        return any(name + "(" in text for path, text in self.texts.items()
+                   if ("/" + path).endswith("/" + file if file else ""))
 
     def has(self, name):
         """Is there a path that ends with this one? A unit test may lack its ending."""
@@ -71,8 +75,11 @@ class Tree:
 
 def guide(tree, name):
     is_block = is_foreign = False
-    lines = text_of(os.path.join(tree.top, name)).splitlines()
-    for number, line in enumerate(lines, 1):
+    text = text_of(os.path.join(tree.top, name))
+    for call, file in CALL_IN.findall(text):
+        if tree.has(file) and not tree.has_function(call, file):
+            yield f"{name}: there is no {call}() in {file}"
+    for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             is_block = not is_block
         if line.startswith("## "):
