@@ -2,11 +2,11 @@
 """named_paths.py TREE: what the guides of a source tree, and comments of its sources,
 name although it does not exist.
 
-In the guides these are paths, names of files in backquotes, and functions: `name()`, and
-in the file that follows, as in "`name()` in `FILE`" or "`name()` (`FILE`)"; in blocks of
-commands, and in the section on frameworks, which names files of theirs, only paths from
-the top of the tree. In sources these are FILE.c, ROOM/FILE.c, headers, tests and paths
-from the top of the tree."""
+In the guides these are paths, names of files in backquotes, and functions: `name()`,
+and in the file that follows, as in "`name()` in `FILE`" or "`name()` (`FILE`)". Of
+blocks of commands, and of the section on frameworks, which names files of theirs,
+these are only paths from the top of the tree. In sources these are FILE.c,
+ROOM/FILE.c, headers, tests and paths from the top of the tree."""
 
 import os
 import re
