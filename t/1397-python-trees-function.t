@@ -186,6 +186,17 @@ test_expect_success 'LightGBM: outside a worker there are no parameters of a net
 	PY
 	"$PYTHON" alone.py
 '
+test_expect_success 'a run without a name has that of the trainer that the script has made' '
+	cat >names.py <<-\PY &&
+	from raytrain._fit import Fit
+	from raytrain.lightgbm import LightGBMTrainer
+	from raytrain.xgboost import XGBoostTrainer
+	for kind in XGBoostTrainer, LightGBMTrainer:
+	    name = Fit(kind(print, scaling_config=None)).name
+	    assert name.startswith(kind.__name__ + "_"), name
+	PY
+	"$PYTHON" names.py
+'
 test_expect_success 'LightGBM: columns that pyarrow holds become those of pandas' '
 	cat >arrow_types.py <<-\PY &&
 	import numpy

@@ -45,8 +45,9 @@ class Fit:
         self.assigned: _assign.Assigned | None = None  # by configure()
 
     def _default_name(self) -> str:
-        return "{}_{}_{}".format(type(self.trainer).__name__,
-                                 time.strftime("%Y-%m-%d_%H-%M-%S"),
+        # A trainer of trees with a function is of a class that the script does not know.
+        kind = type(self.trainer).__name__.replace("FunctionTrainer", "Trainer")
+        return "{}_{}_{}".format(kind, time.strftime("%Y-%m-%d_%H-%M-%S"),
                                  os.urandom(3).hex())
 
     def _mode(self) -> list[str]:
