@@ -1,3 +1,4 @@
+/* backend_config.c - the keys of BackendConfig, and the checks of its values. */
 #include "config/backend_config.h"
 
 #include <limits.h>

@@ -1,22 +1,24 @@
-/* backend_config.h - the settings of a backend, BackendConfig in Ray's words. All of
- * them are PyTorch's. */
+/*
+ * backend_config.h - the settings of a backend, Ray's BackendConfig. All of them are
+ * PyTorch's.
+ */
 #ifndef RAYTRAIN_CONFIG_BACKEND_CONFIG_H
 #define RAYTRAIN_CONFIG_BACKEND_CONFIG_H
 
 #include "util/error.h"
 
 struct backend_config {
-    char *backend;     /* "gloo", "nccl" or "cpu:gloo,cuda:nccl"; NULL: nccl with GPUs,
-                          gloo without */
+    /* "gloo", "nccl" or "cpu:gloo,cuda:nccl"; NULL: nccl with GPUs, gloo without. */
+    char *backend;
     char *init_method; /* "env", "tcp", or an URL for torch; NULL: "env" */
-    int timeout_s;     /* of torch's collectives; default 0: torch's own */
+    int timeout_s;     /* for torch's collectives; default 0: torch's own */
 };
 
 struct config_table;
 extern const struct config_table backend_config_table;
 
-/* Refuse settings that the backend of this name does not have, and an init_method that
- * is none. RAYTRAIN_EINVAL. */
+/* Refuse settings that this backend does not have, and an invalid init_method.
+ * RAYTRAIN_EINVAL. */
 int backend_config_validate(const struct backend_config *cfg, const char *backend,
                             struct error *err);
 

@@ -1,3 +1,7 @@
+/*
+ * callback_config.c - read, check and render the list of callbacks. The launcher's
+ * callback room has the callbacks themselves.
+ */
 #include "config/callback_config.h"
 
 #include <limits.h>
@@ -79,7 +83,7 @@ static const struct config_table *const tables[] = {CALLBACKS(TABLE_OF)};
 
 /* ---- Names ---- */
 
-/* Those that are not available come after the others. */
+/* Names that are not available come after the others. */
 static const char *const names[] = {CALLBACKS(REGISTRY_WORD)
                                         CALLBACKS_LATER(REGISTRY_WORD)};
 #define NAMES_TEXT CALLBACKS(REGISTRY_ENTRY)
@@ -120,7 +124,7 @@ static void defaults(struct callback_config *cfg, int kind)
         .kind = kind, .interval_s = 5, .every = 1, .grace_s = 5};
 }
 
-/* Complete what was read. */
+/* Complete and check the values that were read. */
 static int complete(struct callback_config *cfg, const struct config_node *node,
                     const struct config_where *where)
 {
@@ -160,7 +164,7 @@ static int callback_add(struct callbacks_config *cfg, const char *type,
 
     if (kind < 0)
         return -1;
-    here.all_keys = NULL; /* its keys are not those of the file */
+    here.all_keys = NULL; /* the keys of this group are not those of the file */
     grown = reallocarray(cfg->list, cfg->n + 1, sizeof *grown);
     if (!grown)
         return config_fail_memory(where);
@@ -173,7 +177,7 @@ static int callback_add(struct callbacks_config *cfg, const char *type,
     return -1;
 }
 
-/* { type = "NAME"; ... }: the group without its type. */
+/* { type = "NAME"; ... }: the group, except its type. */
 static int group_add(struct callbacks_config *cfg, const struct config_node *item,
                      size_t type, const struct config_where *where)
 {

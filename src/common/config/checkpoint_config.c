@@ -1,3 +1,4 @@
+/* checkpoint_config.c - the keys of CheckpointConfig, and the checks of its values. */
 #include "config.h"
 
 #include "config/checkpoint_config.h"
@@ -87,7 +88,7 @@ void checkpoint_config_init(struct checkpoint_config *cfg)
     cfg->stripe_count = STRIPES_DEFAULT;
 }
 
-/* ---- A score without an order ---- */
+/* ---- A score whose order is not set ---- */
 
 #define N(array) (sizeof(array) / sizeof *(array))
 
@@ -96,7 +97,7 @@ static bool is_end_of_word(char c)
     return !isalnum((unsigned char)c);
 }
 
-/* Is it one of the words of the name? */
+/* Is it one of the words that the name consists of? */
 static bool has_word(const char *name, const char *word)
 {
     size_t n = strlen(word);
@@ -142,7 +143,7 @@ static int order_check(const struct checkpoint_config *cfg, struct error *err)
         score, score, score);
 }
 
-/* Rounds may be short: a checkpoint of each would be too many by default. */
+/* Rounds may be short, and then a checkpoint for each would be too many by default. */
 #define BUILTIN_INTERVAL_S 60
 
 int checkpoint_config_validate(struct checkpoint_config *cfg, bool builtin_loop,

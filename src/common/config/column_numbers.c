@@ -1,3 +1,7 @@
+/*
+ * column_numbers.c - read and render numbers that belong to columns.
+ * preprocessor_config.c checks them.
+ */
 #include "config/column_numbers.h"
 
 #include <stdlib.h>
@@ -34,7 +38,7 @@ static int value_get(const struct config_node *node, double *value, const char *
     return 0;
 }
 
-/* A number, or a list of them, for a column. */
+/* Read a number, or a list of numbers, for a column. */
 static int values_get(struct column_numbers *of, const struct config_node *node,
                       const char *doc, const struct config_where *where)
 {

@@ -1,3 +1,7 @@
+/*
+ * config_diff.c - walk through two trees of configuration side by side, and list the
+ * values that differ.
+ */
 #include "config/config_diff.h"
 
 #include <inttypes.h>
@@ -9,7 +13,7 @@
 #include "config/config_key.h"
 #include "util/quote.h"
 
-#define VALUE_BYTES 100 /* of a value as it is shown */
+#define VALUE_BYTES 100 /* at most, of a value in a message */
 
 static const struct config_node no_group = {.type = NODE_GROUP};
 

@@ -8,7 +8,8 @@
 
 struct config_change {
     char *key;          /* "run_config.name" */
-    char *before, *now; /* as they are written; long values are cut; NULL: not set */
+    /* As they are written, cut if they are long; NULL: not set. */
+    char *before, *now;
 };
 
 struct config_changes {
@@ -17,16 +18,16 @@ struct config_changes {
 };
 
 /*
- * Compare two texts of libconfig, value by value, in the order of `now`; values that
- * are only in `before` come last in their group. Keys that this version does not know
- * are compared, too; train_func_kind is not, since it follows from the file.
+ * Compare two texts of libconfig, value by value, in the order of `now`. Values that
+ * only `before` has come last in their group. Keys that this version does not know are
+ * compared, too. train_func_kind is not, since it depends on the file alone.
  * RAYTRAIN_EINVAL: one of the texts is not a configuration.
  */
 int config_diff(const char *before, const char *now, struct config_changes *changes,
                 struct error *err);
 void config_changes_clear(struct config_changes *changes);
 
-/* The string at a top-level key of a configuration, malloc'ed; NULL: there is none, or
+/* The string at a top-level key of a configuration, malloc'ed. NULL: it is not set, or
  * the text is not a configuration. */
 char *config_string_of(const char *text, const char *name);
 

@@ -1,9 +1,10 @@
 /*
- * config_file.c - libconfig text to a tree of nodes: a pass over the text that refuses
- * what libconfig's scanner accepts by mistake; the tree; a single value (--set).
+ * config_file.c - libconfig text to a tree of nodes: first a pass over the text that
+ * refuses mistakes which libconfig's scanner accepts; then the tree; and a single value
+ * (--set).
  *
- * libconfig is used for its grammar alone. Positions and names of its settings are
- * copied into a tree of our own, so that the file, --set and flags are treated alike.
+ * Only libconfig's grammar is used. Positions and names of its settings are copied into
+ * a tree of our own, so that the file, --set and flags are treated alike.
  */
 #include "config/config_file.h"
 
@@ -16,7 +17,7 @@
 
 #include "util/quote.h"
 
-/* ---- What libconfig's scanner accepts by mistake ---- */
+/* ---- Mistakes that libconfig's scanner accepts ---- */
 
 /*
  * It wraps integers that are too large, cuts strings at \x00, ends at an unclosed
@@ -28,7 +29,8 @@
 
 struct scan {
     const char *p;         /* the rest of the text */
-    char *out;             /* the output; each byte read is at most two written */
+    /* The output: at most two bytes for each byte that is read */
+    char *out;
     struct config_node at; /* with the current line, for messages */
     struct config_where where;
     int depth;
@@ -83,7 +85,7 @@ static int scan_comment(struct scan *s)
     return 0;
 }
 
-/* The length of a real from its point or exponent on. */
+/* The length of the rest of a real, from its point or exponent on. */
 static size_t real_rest(const char *p)
 {
     size_t n = 0;
@@ -238,7 +240,7 @@ static int node_from_setting(const config_setting_t *setting, struct config_node
     }
 }
 
-/* The text of a line, trimmed: malloc'ed; NULL if there is none. */
+/* The text of a line, trimmed: malloc'ed. NULL if there is no such line. */
 static char *line_text(const char *text, int line)
 {
     for (; line > 1; line--) {
@@ -325,7 +327,7 @@ static void lines_forget(struct config_node *node)
         lines_forget(&node->items[i]);
 }
 
-/* The only setting of root becomes the value; keeps the text if it may be needed. */
+/* Make the only setting of root the value. Keep its text if it may be needed. */
 static int value_take(struct config_node *root, struct config_node *value,
                       const char *text)
 {

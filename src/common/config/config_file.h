@@ -15,9 +15,9 @@ int config_file_parse(const char *text, const char *source, struct config_node *
                       struct error *err);
 
 /*
- * Parse what follows the '=' of a --set: a libconfig value, or else a bare word, which
- * is a string. What begins like a quoted string, list or group must be one. `value`
- * must be zeroed, except for its name.
+ * Parse the text after the '=' of a --set: a libconfig value, or else a bare word,
+ * which is a string. Text that begins like a quoted string, list or group must be one.
+ * `value` must be zeroed, except for its name.
  */
 int config_file_parse_value(const char *text, struct config_node *value,
                             const struct config_where *where);

@@ -1,3 +1,7 @@
+/*
+ * config_key.c - set, check and free members of structs by the tables of keys.
+ * config_list.c and config_render.c print them; config_node.c composes messages.
+ */
 #include "config/config_key.h"
 
 #include <inttypes.h>
@@ -332,7 +336,8 @@ static void nearest_below(const struct config_table *table, const char *prefix,
     }
 }
 
-/* A key at the top, or one of a dataset? Others have no words of other programs. */
+/* Is it a key at the top, or one of a dataset? Only those have words of other
+ * programs. */
 static const struct other_word *other_of(const struct config_node *node,
                                          const struct config_where *here)
 {
@@ -344,7 +349,7 @@ static const struct other_word *other_of(const struct config_node *node,
     return top || dataset ? other_key(node->name, top) : NULL;
 }
 
-/* The key of another program, or a setting of the user's own function, at the top. */
+/* At the top: a key of another program, or a setting of the user's own function. */
 static int fail_other(const struct config_node *node, const struct config_where *where,
                       const struct other_word *other)
 {
@@ -364,7 +369,7 @@ static int fail_other(const struct config_node *node, const struct config_where 
                        is_tree_parameter(node->name) ? "\"" : "");
 }
 
-/* Names of this group are preferred; a key of another group must be nearer. */
+/* Names in this group are preferred: a key of another group must be nearer. */
 static int fail_unknown(const struct config_table *table,
                         const struct config_node *node,
                         const struct config_where *where)
@@ -409,7 +414,7 @@ static int item_apply(const struct config_table *table, void *object,
     return fail_unknown(table, node, &here);
 }
 
-/* All that is wrong, a line each. */
+/* Report all errors, one on each line. */
 int config_apply(const struct config_table *table, void *object,
                  const struct config_node *group, const struct config_where *where)
 {
@@ -431,7 +436,7 @@ int config_apply(const struct config_table *table, void *object,
     return n_wrong > 0 ? -1 : 0;
 }
 
-/* ---- what is not available yet ---- */
+/* ---- keys that are not available yet ---- */
 
 static bool key_is_set(const struct config_key *key, const void *object)
 {

@@ -1,10 +1,10 @@
 /*
  * config_key.h - tables of the keys of the configuration. A row has the name of a key,
- * its type, its place in the struct, the allowed values, and what this version cannot
- * do yet. Parsing, --set, flags, suggestions, refusals, rendering and freeing all use
- * it.
+ * its type, its place in the struct, the allowed values, and the values that this
+ * version does not support yet. Parsing, --set, flags, suggestions, refusals, rendering
+ * and freeing all use these tables.
  *
- * The table of each config struct is in the file of its name; train_config.c has the
+ * The table of each config struct is in the file named after it; train_config.c has the
  * root.
  *
  * To add a key: add a member to the struct and a row to its table, with a line of
@@ -29,8 +29,10 @@ enum config_type {
     CONFIG_WORD,      /* the same, one of choices */
     CONFIG_ENUM,      /* int, the index of one of choices */
     CONFIG_WORD_BOOL, /* bool: choices[0] is false, choices[1] true */
-    CONFIG_STRINGS, /* char **, NULL: not set, and size_t at offset2; if there are choices, all of them */
-    CONFIG_JSON,   /* json_t *, an object: a group of anything the user likes */
+    /* char **, NULL: not set, and size_t at offset2; if there are choices, all
+     * of them. */
+    CONFIG_STRINGS,
+    CONFIG_JSON,   /* an object (json_t *): a group with any contents */
     CONFIG_GROUP,  /* the keys of table, in the struct at offset */
     CONFIG_CUSTOM, /* handled by ops */
     CONFIG_REFUSED /* known, but refused if it is set */
@@ -45,8 +47,8 @@ struct config_choice {
 struct config_ops {
     int (*set)(void *object, const struct config_node *node,
                const struct config_where *where);
-    /* Writes whole settings with their names, each line indented; nothing if not
-     * set. */
+    /* Writes whole settings with their names, each line indented. Nothing if the value
+     * is not set. */
     void (*render)(const void *object, const char *name, FILE *out, int depth);
     int (*check)(const void *object, const struct config_where *where); /* or NULL */
     void (*clear)(void *object);                                        /* or NULL */
@@ -61,7 +63,7 @@ struct config_key {
     const struct config_choice *choices; /* terminated by a NULL word */
     const struct config_table *table;
     const struct config_ops *ops;
-    /* The reason for refusing it if it is neither 0, false nor absent; NULL:
+    /* Why every value except 0, false and "not set" is refused; NULL: the key is
      * available. */
     const char *refused;
 };
@@ -82,14 +84,14 @@ struct config_table {
  * usual. */
 int config_apply(const struct config_table *table, void *object,
                  const struct config_node *group, const struct config_where *where);
-/* Refuse what is not available yet: RAYTRAIN_ENOTSUP. */
+/* Refuse values that are not available yet: RAYTRAIN_ENOTSUP. */
 int config_check(const struct config_table *table, const void *object,
                  const struct config_where *where);
-/* Free what the keys hold; pointers become NULL. */
+/* Free the values of the keys. Pointers become NULL. */
 void config_clear(const struct config_table *table, void *object);
 
-/* A line or two for each key, with those in groups: the whole name, which begins with
- * prefix, and its documentation; at most 80 columns (config_list.c). */
+/* Print a line or two for each key, including those in groups: the whole name, which
+ * begins with prefix, and its documentation; at most 80 columns (config_list.c). */
 void config_list(const struct config_table *table, const char *prefix, FILE *out);
 
 /* Render as libconfig text (config_render.c). */
@@ -108,7 +110,7 @@ int config_expected(const struct config_where *where, const struct config_node *
 int config_set_string(char **field, const char *value,
                       const struct config_where *where);
 void config_strings_free(char **strings, size_t n);
-/* Convert a list of strings (none empty unless empty_ok) to a new array, never NULL. */
+/* Convert a list of strings (not empty, unless empty_ok) to a new array, never NULL. */
 int config_strings_get(const struct config_node *node, bool empty_ok, char ***strings,
                        size_t *n, const char *doc, const struct config_where *where);
 

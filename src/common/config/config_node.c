@@ -1,3 +1,7 @@
+/*
+ * config_node.c - build and clear the trees of values, compose the messages about wrong
+ * values, and check paths.
+ */
 #include "config/config_node.h"
 
 #include <errno.h>
@@ -13,7 +17,7 @@
 
 #define PATH_TEXT_MAX 512
 
-/* A name as it is if it is harmless, else quoted. */
+/* The name, quoted if it has characters that are not harmless. */
 static const char *name_show(const char *name, char out[QUOTE_TEXT_MAX])
 {
     quote(name, out);
@@ -90,7 +94,7 @@ struct config_node *config_node_add(struct config_node *parent, const char *name
 
     if (name && !(copy = strdup(name)))
         return NULL;
-    /* the array is full if n_items is a power of two (or 0) */
+    /* The array is full if n_items is a power of two (or 0). */
     if ((parent->n_items & (parent->n_items - 1)) == 0) {
         size_t room = parent->n_items ? 2 * parent->n_items : 1;
 

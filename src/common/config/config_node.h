@@ -1,6 +1,6 @@
 /*
- * config_node.h - parsed configuration: a tree of values with the lines they came from.
- * Files, --set and flags all become such a tree, before the keys are looked up.
+ * config_node.h - parsed configuration: a tree of values, with the lines where they
+ * are. Files, --set and flags all become such a tree, before the keys are looked up.
  */
 #ifndef RAYTRAIN_CONFIG_CONFIG_NODE_H
 #define RAYTRAIN_CONFIG_CONFIG_NODE_H
@@ -47,11 +47,13 @@ struct config_where {
     const struct config_where *up;
     const char *name; /* NULL at the root */
     struct error *err;
-    const struct config_table *all_keys; /* to suggest a misplaced key from; or NULL */
-    const char *own; /* the group for keys of the user's own; NULL: there is none */
+    /* To suggest a key from, if it is in the wrong group; or NULL. */
+    const struct config_table *all_keys;
+    /* The group for the user's own keys; NULL: there is none. */
+    const char *own;
 };
 
-/* The position of the item `name` of what is at `up`. */
+/* The position of the item `name` below `up`. */
 static inline struct config_where config_where_below(const struct config_where *up,
                                                      const char *name)
 {
@@ -71,7 +73,7 @@ char *config_node_describe(const struct config_node *node, char text[NODE_TEXT_M
 /* Append an item to a group or array: zeroed, with a name or NULL. NULL without memory.
  * The pointer is valid until the next item is added. */
 struct config_node *config_node_add(struct config_node *parent, const char *name);
-/* Clears everything below the node, and the node, but does not free it. */
+/* Clear the node and all nodes below it. Does not free the node itself. */
 void config_node_clear(struct config_node *node);
 
 /* A new reference; integers stay integers, reals stay reals. NULL, with where->err
@@ -79,8 +81,9 @@ void config_node_clear(struct config_node *node);
 json_t *config_node_json(const struct config_node *node,
                          const struct config_where *where);
 
-/* Paths become absolute before anything is started: put the working directory before a
- * relative *path (malloc'ed, replaced). Links are not resolved. NULL is fine. */
+/* Put the working directory before a relative *path (malloc'ed, replaced), so
+ * that paths are absolute before anything is started. Links are not resolved.
+ * NULL is fine. */
 int path_make_absolute(char **path, struct error *err);
 
 /* Check that a file is a regular one that can be opened for reading. RAYTRAIN_ENOTFOUND

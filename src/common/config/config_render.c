@@ -112,7 +112,7 @@ static void render_json(FILE *out, const json_t *value, int depth)
     case JSON_FALSE:
         fputs(json_is_true(value) ? "true" : "false", out);
         break;
-    case JSON_NULL: /* not from any configuration text */
+    case JSON_NULL: /* this does not come from the text of a configuration */
         fputs("\"\"", out);
         break;
     }

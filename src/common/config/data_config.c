@@ -1,3 +1,8 @@
+/*
+ * data_config.c - the keys of datasets and of DataConfig, and the checks that involve
+ * several of them. text_options.c, filter_config.c and rows_config.c have some of the
+ * keys; data_files.c finds the files.
+ */
 #include "config/data_config.h"
 
 #include <stdlib.h>
@@ -372,7 +377,8 @@ static int rows_validate(const struct dataset_config *dataset, const char *what,
     return 0;
 }
 
-/* The name that may be meant by that of a dataset without a path; NULL: none is near. */
+/* The name of a dataset that the one without a path may be meant for; NULL: none is
+ * near. */
 static const char *name_meant(const struct dataset_config *datasets, size_t n,
                               const char *typed)
 {

@@ -1,3 +1,7 @@
+/*
+ * data_files.c - list the files of a directory or a pattern, and decide by their names
+ * which of them are data. The worker's readers look into them.
+ */
 #include "config/data_files.h"
 
 #include <dirent.h>
@@ -16,13 +20,13 @@
 #include "util/fs.h"
 #include "util/quote.h"
 
-/* What a file is, by its name. Labels of IDX files are found from the names of the
- * images. */
+/* The use of a file, by its name. The labels of IDX files are found from the names of
+ * the images. */
 enum name_use {
     NAME_LABELS,
     NAME_DATA,
     NAME_TEXT,     /* data, in a format of text */
-    NAME_TEXT_ONLY /* as well, but in directories only if that format is asked for */
+    NAME_TEXT_ONLY /* the same, but in directories only if that format is asked for */
 };
 
 #define TEXT_NAMES(format, name, use)                                                  \
@@ -64,7 +68,8 @@ static bool row_is_data(size_t i, const char *format)
     return names[i].use != NAME_LABELS && strcmp(names[i].format, format) == 0;
 }
 
-/* Endings are in small or capital letters: other systems do not tell them apart. */
+/* Endings may be in upper or lower case, since other systems do not distinguish
+ * them. */
 static bool name_fits(size_t i, const char *name)
 {
     return fnmatch(names[i].name, name, FNM_CASEFOLD) == 0;
@@ -113,7 +118,7 @@ static void names_describe(const char *format, char *text, size_t size)
 
 /* ---- The list ---- */
 
-/* Takes over path, also on failure; NULL: there was no memory for it. */
+/* Takes ownership of path, also on failure. NULL: there was no memory for it. */
 static int path_add(char ***list, size_t *n, char *path, struct error *err)
 {
     char **grown = path ? reallocarray(*list, *n + 1, sizeof *grown) : NULL;
@@ -155,7 +160,7 @@ static int path_compare(const void *a, const void *b)
 
 /* ---- A directory ---- */
 
-/* A link whose target is gone stays: opening it says what is wrong. */
+/* A link without a target is listed: opening it reports what is wrong. */
 static bool entry_is_file(const char *path, const struct dirent *entry)
 {
     struct stat st;
@@ -213,7 +218,7 @@ static bool pattern_is(const char *path)
     return strpbrk(path, "*?[") != NULL;
 }
 
-/* The first directory that glob() could not read. It calls back without an argument. */
+/* The first directory that glob() could not read. Its callback has no argument. */
 static __thread struct {
     char path[1024];
     int error;
@@ -298,7 +303,8 @@ bool data_files_exist(const char *path)
     return rc == 0;
 }
 
-/* The working directory, in which no character has a meaning in a pattern. */
+/* The working directory, with the characters that have a meaning in patterns
+ * escaped. */
 static int directory_escape(char *out, size_t size, struct error *err)
 {
     char cwd[PATH_MAX];

@@ -1,3 +1,4 @@
+/* failure_config.c - the keys of FailureConfig. */
 #include "config/failure_config.h"
 
 #include <limits.h>

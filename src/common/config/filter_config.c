@@ -1,3 +1,6 @@
+/*
+ * filter_config.c - the key `filter` of a dataset. The worker's data room applies it.
+ */
 #include "config/filter_config.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
-/* filter_config.h - which rows of a dataset are wanted: those with a value of one column in
- * a range. */
+/*
+ * filter_config.h - select rows of a dataset: those whose value in one column lies in a
+ * range.
+ */
 #ifndef RAYTRAIN_CONFIG_FILTER_CONFIG_H
 #define RAYTRAIN_CONFIG_FILTER_CONFIG_H
 
@@ -12,8 +14,8 @@
 struct filter_config {
     char *column; /* NULL: all rows */
     bool has_min, has_max;
-    double min, max; /* both are in the range */
-    /* Bounds that were given as integers: `min` and `max` are near them. */
+    double min, max; /* both belong to the range */
+    /* Bounds that were given as integers. `min` and `max` are the nearest doubles. */
     bool min_is_integer, max_is_integer;
     int64_t min_integer, max_integer;
 };
@@ -21,8 +23,8 @@ struct filter_config {
 struct config_table;
 extern const struct config_table filter_config_table;
 
-/* A filter has a column, and at least one bound; the lower one is not above the upper
- * one. RAYTRAIN_EINVAL. */
+/* A filter has a column and at least one bound, and the lower one is not above the
+ * upper one. RAYTRAIN_EINVAL. */
 int filter_config_validate(const struct filter_config *filter, struct error *err);
 
 #endif

@@ -1,3 +1,7 @@
+/*
+ * gbdt_config.c - checks of the keys of the trainers "xgboost" and "lightgbm", and
+ * their parameters as texts. train_config.c has the keys.
+ */
 #include "config/gbdt_config.h"
 
 #include <limits.h>
@@ -29,7 +33,7 @@ void gbdt_config_init(struct gbdt_config *cfg)
 
 /* ---- Validation ---- */
 
-/* A column has one use. */
+/* A column is only used once. */
 static int columns_check(const struct gbdt_config *cfg, struct error *err)
 {
     const struct {
@@ -62,8 +66,8 @@ static int columns_check(const struct gbdt_config *cfg, struct error *err)
     return 0;
 }
 
-/* Every dataset has all of its rows for the whole training, and the loop deals them
- * out. */
+/* Each dataset is used as a whole during the training, and the loop distributes its
+ * rows. */
 static int dataset_check(const struct dataset_config *dataset, struct error *err)
 {
     if (dataset->shuffle)

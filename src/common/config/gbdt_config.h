@@ -1,6 +1,6 @@
 /*
- * gbdt_config.h - what the trainers "xgboost" and "lightgbm" train on and by: the
- * columns of the datasets, the library's parameters, rounds.
+ * gbdt_config.h - the configuration of the trainers "xgboost" and "lightgbm": columns
+ * of the datasets, parameters of the library, and rounds.
  */
 #ifndef RAYTRAIN_CONFIG_GBDT_CONFIG_H
 #define RAYTRAIN_CONFIG_GBDT_CONFIG_H
@@ -12,13 +12,13 @@
 #include "config/data_config.h"
 #include "util/error.h"
 
-/* The dataset that is trained on; all others are evaluated. */
+/* The dataset for training. All others are only evaluated. */
 #define GBDT_TRAIN "train"
-/* The column of the labels, if the configuration names none. */
+/* The column of the labels, if the configuration does not name one. */
 #define GBDT_LABEL "label"
 
-/* What a checkpoint of such a trainer has, besides the library's own file of the model:
- * strings; numbers; vectors with a number for each feature. Lists are JSON. */
+/* The contents of a checkpoint of such a trainer, besides the library's own file of the
+ * model: strings; numbers; vectors with a number for each feature. Lists are JSON. */
 #define GBDT_TRAINER     "gbdt/trainer"
 #define GBDT_LIBRARY     "gbdt/library" /* its version; absent: it has none */
 #define GBDT_PARAMS      "gbdt/params"
@@ -36,33 +36,34 @@
 struct gbdt_config {
     char *label;  /* a column; NULL: GBDT_LABEL */
     char *weight; /* a column; NULL: all rows have weight 1 */
-    char *qid;    /* a column: adjacent rows of one number are a query; NULL: none */
+    /* A column: adjacent rows with the same number are a query; NULL: none. */
+    char *qid;
     char *base_margin;  /* a column of numbers or of vectors; NULL: none */
     char **categorical; /* columns whose numbers are categories; NULL: none */
     size_t n_categorical;
-    char **exclude; /* columns that are no features; NULL: none */
+    char **exclude; /* columns that are not features; NULL: none */
     size_t n_exclude;
     json_t *params;            /* the library's, as the user wrote them: an object */
     json_t *dmatrix_params;    /* the library's, for its matrices: an object */
     int num_boost_round;       /* in all */
     int early_stopping_rounds; /* 0: off */
-    char *
-        early_stopping_metric; /* "valid-auc"; NULL: the last one of the last dataset */
+    /* "valid-auc"; NULL: the last metric of the last dataset. */
+    char *early_stopping_metric;
 };
 
-/* Is this trainer one of those? */
+/* Is this one of these trainers? */
 bool gbdt_config_is_trainer(const char *trainer);
 
 void gbdt_config_init(struct gbdt_config *cfg);
-/* Of a run with such a trainer: there is a dataset "train", and so on. */
+/* For a run with such a trainer: there is a dataset "train", and so on. */
 int gbdt_config_validate(struct gbdt_config *cfg, const struct dataset_config *datasets,
                          size_t n, struct error *err);
 
 /*
- * One parameter of `params` as texts: value i of it, for libraries that take strings. A
- * list has several values, if `lists` says that its members are set one by one, or else
- * is one text, "[1,0,-1]". Numbers read back to the same bits. NULL after the last, or
- * without memory. To free().
+ * Value i of one parameter of `params` as text, for libraries that take strings. A list
+ * has several values if `lists`, else it is one text, "[1,0,-1]".
+ * Numbers read back to the same bits. NULL after the last value, or without memory. The
+ * caller frees it.
  */
 char *gbdt_param_text(const json_t *value, bool lists, size_t i);
 

@@ -61,7 +61,8 @@ static const char keys_head[] =
 
 #define HELP_MAX 32768
 
-/* The title of the group that f begins; NULL: it begins none. after: the title before. */
+/* The title of the group that f begins; NULL: it does not begin one. after: the title
+ * before. */
 static const char *heading_of(const struct flag *f, const char *after)
 {
     for (size_t i = 0; i < N(headings); i++)

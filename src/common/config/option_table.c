@@ -1,4 +1,7 @@
-/* option_table.c - what flags do; the table of flags. */
+/*
+ * option_table.c - the table of flags, and the functions of those that do more than set
+ * a value. options.c parses command lines by it.
+ */
 #include "config/option_table.h"
 
 #include <stdio.h>
@@ -15,7 +18,7 @@ static const char *const styles[] = {
     [PROGRESS_NONE] = "none", [PROGRESS_NONE + 1] = NULL,
 };
 
-/* ---- What flags do ---- */
+/* ---- Actions of flags ---- */
 
 static int act_config(const char *argument, struct options *opt,
                       struct train_config *cfg, struct error *err)
@@ -99,13 +102,13 @@ static int act_score(const char *argument, struct options *opt,
         rc = train_config_set_text(
             cfg, "run_config.checkpoint_config.checkpoint_score_order",
             colon ? colon + 1 : "max", "--score", err);
-    if (!rc && !colon) /* another metric than that of a file, and its order */
+    if (!rc && !colon) /* replaces the metric of a file, and its order */
         cfg->run_config.checkpoint_config.checkpoint_score_ordered = false;
     free(metric);
     return rc;
 }
 
-/* Names between commas, in place of those that were set before. */
+/* Names between commas, which replace those that were set before. */
 static int names_take(const char *argument, const char *flag, char ***list, size_t *n,
                       struct error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * option_table.h - the flags of the programs: names, arguments, and what each does. For
- * options.c, which parses them, and option_help.c.
+ * option_table.h - the flags of the programs: names, arguments, and actions. options.c
+ * parses them, and option_help.c prints them.
  *
  * To add a flag: add a row to the table in option_table.c, a paragraph to the manual of
  * the program, such as raytrain-run(1), and the flag to the completions of both shells
@@ -12,21 +12,24 @@
 
 #include "config/options.h"
 
-/* Files are read before --set is applied, and --set before all other flags, in whatever
- * order they are typed. Flags that are not configuration may come at any time. */
+/* Files are read before --set is applied, and --set before all other flags, regardless
+ * of their order on the command line. The stage of a flag that is not configuration
+ * does not matter. */
 enum option_stage { STAGE_FLAG, STAGE_SET, STAGE_FILE };
 
 /* Which program has a flag: a sum of these. */
 enum option_program { OF_RUN = 1, OF_PREDICT = 2, OF_SERVE = 4, OF_RUNS = 3 };
 
-/* What a flag does: it sets a key of the configuration or a member of options, or a
+/* The action of a flag: it sets a key of the configuration or a member of options, or a
  * function does more. */
 struct flag {
     const char *name;
     char letter;          /* 0: none */
-    const char *argument; /* as --help calls it; NULL: no argument, "[...]": optional */
+    /* The name in --help; NULL: no argument, "[...]": optional. */
+    const char *argument;
     const char *doc;
-    const char *key; /* of the configuration; without an argument it is set to true */
+    /* Of the configuration; without an argument it is set to true. */
+    const char *key;
     size_t text;     /* offset of a char * in options, + 1; 0: none */
     size_t truth;    /* offset of a bool in options, + 1 */
     const char *const *words; /* allowed values, terminated by NULL */

@@ -1,4 +1,7 @@
-/* options.c - parse a command line, by the table of flags. */
+/*
+ * options.c - parse a command line, by the flags of option_table.c, and apply the flags
+ * to the configuration.
+ */
 #include "config/options.h"
 
 #include <stdio.h>
@@ -14,7 +17,7 @@
 #include "util/suggest.h"
 
 #define N(a)            (sizeof(a) / sizeof((a)[0]))
-#define ARGUMENTS_SHOWN 400 /* bytes of them in a message */
+#define ARGUMENTS_SHOWN 400 /* in a message */
 
 /* A flag as it was typed. */
 struct typed {
@@ -110,17 +113,17 @@ static const char *program_of(enum option_program program)
     return program == OF_RUN ? "run" : program == OF_PREDICT ? "predict" : "serve";
 }
 
-/* What was typed: flags in order, and what follows them. */
+/* A parsed command line: the flags in order, and the words after them. */
 struct line {
     struct typed *typed;
     size_t n;
-    const char
-        *first;   /* raytrain-serve: its first operand, the checkpoint; else NULL */
+    /* raytrain-serve: its first operand, the checkpoint; else NULL. */
+    const char *first;
     int operands; /* the index of the first argument of the rest */
     bool command; /* it follows a "--" */
 };
 
-/* The flags from argv[optind] on, up to an operand. */
+/* Read the flags from argv[optind] on, up to an operand. */
 static int flags_read(enum option_program program, int argc, char *argv[],
                       struct line *line, struct error *err)
 {
@@ -155,7 +158,8 @@ static bool is_typed(const struct line *line, const char *name)
     return false;
 }
 
-/* raytrain-serve has flags before and after its first operand, if that is the checkpoint. */
+/* raytrain-serve has flags before and after its first operand, if that is the
+ * checkpoint. */
 static int line_read(enum option_program program, int argc, char *argv[],
                      struct line *line, struct error *err)
 {
@@ -182,7 +186,7 @@ static int operands_take(enum option_program program, struct train_config *cfg,
     if (argc == 0 && (cfg->train_func || strcmp(cfg->trainer, "data_parallel") != 0))
         return 0;
     if (argc == 0 && program != OF_RUN)
-        return 0; /* the checkpoint may need none */
+        return 0; /* the checkpoint may not need one */
     if (argc == 0)
         return error_set(
             err, RAYTRAIN_EUSAGE,
@@ -204,7 +208,7 @@ static int operands_take(enum option_program program, struct train_config *cfg,
     return 0;
 }
 
-/* A check runs no training. */
+/* A check does not run a training. */
 static int check_alone(const struct options *opt, const char *operand,
                        struct error *err)
 {
@@ -225,7 +229,7 @@ static int check_alone(const struct options *opt, const char *operand,
     return 0;
 }
 
-/* The command line as a batch job has it. */
+/* Compose the command line for a batch job. */
 static int line_keep(const struct typed typed[], size_t n, char ***line,
                      struct error *err)
 {
@@ -236,7 +240,8 @@ static int line_keep(const struct typed typed[], size_t n, char ***line,
     return 0;
 }
 
-/* A name may have the number of a task, but a setting that has it is a text. */
+/* In an array, %a stands for the number of the task in a name, but not in other
+ * settings. */
 static int array_check(const struct typed typed[], size_t n, const struct options *opt,
                        struct error *err)
 {
@@ -257,7 +262,7 @@ static int array_check(const struct typed typed[], size_t n, const struct option
     return 0;
 }
 
-/* Apply what was typed, in the order of the stages. */
+/* Apply the flags in the order of the stages. */
 static int typed_apply(const struct typed typed[], size_t n, struct options *opt,
                        struct train_config *cfg, struct error *err)
 {
@@ -293,7 +298,7 @@ static bool asks_for_words(const struct typed typed[], size_t n, struct options 
     return opt->help || opt->version;
 }
 
-/* The site's file comes before all that was typed. A check reports what is wrong in it. */
+/* The site's file comes before all flags. A check reports its errors. */
 static int site_take(const struct typed typed[], size_t n, struct options *opt,
                      struct train_config *cfg, struct error *err)
 {
@@ -326,7 +331,8 @@ static int site_arguments(struct options *opt, struct error *err)
     return site_args_prepend(opt->site.srun_args, &opt->srun_args, err);
 }
 
-/* The checkpoint of raytrain-serve; other programs have an option for it. */
+/* Take the first operand of raytrain-serve as the checkpoint; other programs have an
+ * option for it. */
 static int first_take(const char *first, struct options *opt, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
@@ -342,9 +348,9 @@ static int first_take(const char *first, struct options *opt, struct error *err)
     return opt->checkpoint ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
-/* ---- What was taken for the program ---- */
+/* ---- Words that were taken for the program ---- */
 
-/* Is the word an option of ours? It may have been meant for us. */
+/* Is the word one of our options? The user may have meant it for this program. */
 static bool is_option(enum option_program program, const char *word)
 {
     size_t n = strcspn(word, "=");
@@ -426,7 +432,7 @@ static int parse(enum option_program program, int argc, char *argv[],
     opt->program = program_of(program);
     opt->launcher = strdup("auto");
     if (program ==
-        OF_SERVE) /* workers are started again, unless the user says how often */
+        OF_SERVE) /* its workers are restarted, unless the user sets how often */
         cfg->run_config.failure_config.max_failures = -1;
     if (!line.typed || !opt->launcher)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");

@@ -1,3 +1,7 @@
+/*
+ * predict_config.c - the keys of `predict`, and the checks of its values.
+ * predict_inputs.c has the columns of a service.
+ */
 #include "config/predict_config.h"
 
 #include <limits.h>
@@ -133,7 +137,7 @@ static int place_check(const char *output, struct error *err)
     return rc;
 }
 
-/* Those of the command line have not been compared with the choices. */
+/* Outputs from the command line have not been compared with the choices yet. */
 static int output_check(const char *output, struct error *err)
 {
     static const char *const words[] = {TREE_OUTPUTS(REGISTRY_WORD)};
@@ -170,7 +174,7 @@ static int service_fail(const char *key, const char *why, struct error *err)
     return error_set(err, RAYTRAIN_EINVAL, "%s: %s", key, why);
 }
 
-/* The path of a socket is short. */
+/* The path of a socket has a limit of its own. */
 static int service_check(struct predict_config *cfg, struct error *err)
 {
     const size_t most = sizeof((struct sockaddr_un){0}.sun_path) - 1;

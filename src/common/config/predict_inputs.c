@@ -1,3 +1,7 @@
+/*
+ * predict_inputs.c - read and check the columns of a service's rows, from the
+ * configuration and from command lines.
+ */
 #include "config/predict_inputs.h"
 
 #include <errno.h>
@@ -10,7 +14,7 @@
 #include "util/quote.h"
 #include "util/suggest.h"
 
-/* Bytes of a row of a column, at most. */
+/* The largest row of a column, in bytes. */
 #define ROW_MAX ((uint64_t)1 << 30)
 
 #define INPUT_DOC "a column of the rows that a service gets"
@@ -146,7 +150,7 @@ static int input_check(const struct predict_inputs *inputs,
     return 0;
 }
 
-/* Takes the input, also on failure. */
+/* Takes ownership of the input, also on failure. */
 static int input_add(struct predict_inputs *inputs, struct predict_input *in,
                      const struct config_node *node, const struct config_where *where)
 {
@@ -176,7 +180,7 @@ static int item_add(struct predict_inputs *inputs, const struct config_node *ite
         return config_expected(where, item,
                                "{ name = \"NAME\"; dtype = \"DTYPE\"; shape = [...]; }",
                                INPUT_DOC);
-    here.all_keys = NULL; /* its keys are not those of the file */
+    here.all_keys = NULL; /* the keys of this group are not those of the file */
     if (config_apply(&input_table, &in, item, &here)) {
         config_clear(&input_table, &in);
         return -1;

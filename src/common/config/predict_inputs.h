@@ -17,9 +17,10 @@
 #include "config/config_node.h"
 
 struct predict_input {
-    char *name; /* 1 to RAYTRAIN_NAME_MAX bytes, different from the others */
+    /* 1 to RAYTRAIN_NAME_MAX bytes, different from the others. */
+    char *name;
     bool is_text;
-    raytrain_tensor row; /* of numbers: dtype, and shape of a row */
+    raytrain_tensor row; /* for numbers: dtype, and shape of a row */
 };
 
 struct predict_inputs {
@@ -29,8 +30,8 @@ struct predict_inputs {
 
 int predict_inputs_set(struct predict_inputs *inputs, const struct config_node *node,
                        const struct config_where *where);
-/* Add one that is NAME:DTYPE, NAME:DTYPE:SHAPE or NAME:text. `source` is the name of the
- * flag in messages. */
+/* Add an input given as NAME:DTYPE, NAME:DTYPE:SHAPE or NAME:text. `source` is the name
+ * of the flag in messages. */
 int predict_inputs_add(struct predict_inputs *inputs, const char *text,
                        const char *source, struct error *err);
 void predict_inputs_render(const struct predict_inputs *inputs, const char *name,

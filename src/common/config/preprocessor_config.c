@@ -1,3 +1,8 @@
+/*
+ * preprocessor_config.c - the keys of each kind of preprocessor, and the list of
+ * preprocessors. The worker's preprocess room applies them; column_numbers.c reads
+ * numbers of columns.
+ */
 #include "config/preprocessor_config.h"
 
 #include <math.h>
@@ -117,7 +122,7 @@ static void fill_value_clear(void *object)
     cfg->fill_text = NULL;
 }
 
-/* A string becomes the only one of a list. */
+/* Make a string the only one of a list. */
 static int column_set(char ***names, size_t *n_names, const char *doc,
                       const struct config_node *node, const struct config_where *where)
 {
@@ -571,7 +576,7 @@ static int kind_find(const struct config_node *node, const struct config_where *
                        near ? "\"?" : "");
 }
 
-/* A relative path is the one of the process that reads it first. */
+/* A relative path is relative to the directory of the process that reads it first. */
 static int library_complete(struct preprocessor_config *cfg,
                             const struct config_where *where)
 {

@@ -31,7 +31,7 @@ enum power_method { POWER_YEO_JOHNSON, POWER_BOX_COX };
 enum imputer_strategy { IMPUTER_MEAN, IMPUTER_MOST_FREQUENT, IMPUTER_CONSTANT };
 enum bins_duplicates { DUPLICATES_RAISE, DUPLICATES_DROP };
 
-/* Numbers for a column, or for each one that has none of its own. */
+/* Numbers for a column, or for all columns that have none of their own. */
 struct column_numbers {
     char *column; /* NULL: all others */
     double *values;
@@ -44,20 +44,20 @@ struct numbers_by_column {
     size_t n;
 };
 
-/* Every parameter of every kind; a kind looks at its own. */
+/* Every parameter of every kind. A kind uses only its own. */
 struct preprocessor_config {
     int kind; /* enum preprocessor_kind */
-    /* What to read (label_encoder: label_column, as the only one). NULL: concatenator
-     * takes all columns of numbers but those in `exclude`. */
+    /* The columns to read; label_encoder: label_column, as the only one. NULL:
+     * concatenator takes all columns of numbers except those in `exclude`. */
     char **columns;
     size_t n_columns;
-    /* As many as columns; NULL: the results take their place. */
+    /* One for each of columns; NULL: the results replace the columns. */
     char **output_columns;
     size_t n_output_columns;
     char **exclude;
     size_t n_exclude;
     char *output_column_name; /* concatenator, feature_hasher; NULL: the default */
-    char *dtype;              /* NULL: by the kind */
+    char *dtype;              /* NULL: the default of the kind */
     int ddof;                 /* standard_scaler */
     double quantile_range[2]; /* robust_scaler */
     int norm, method, strategy, duplicates;
@@ -70,14 +70,14 @@ struct preprocessor_config {
     bool right, include_lowest; /* bins */
     bool raise_if_missing;      /* concatenator */
     int num_features, max_features;
-    /* batch_mapper: a function in C, and the absolute path of the shared object that has
-     * it (NULL: where the training function is); or, in its place, one in Python,
-     * "MODULE:NAME", for batches of at most so many rows. */
+    /* batch_mapper: a function in C, and the absolute path of its shared object (NULL:
+     * that of the training function); or, instead, one in Python, "MODULE:NAME", for
+     * batches of at most batch_size rows. */
     char *function, *library, *python, *batch_format;
     int batch_size;
 };
 
-/* A chain of them. Zeroed: none. */
+/* A chain of preprocessors. Zeroed: none. */
 struct preprocessors_config {
     struct preprocessor_config *list;
     size_t n;
@@ -86,11 +86,12 @@ struct preprocessors_config {
 /* "standard_scaler" */
 const char *preprocessor_kind_name(int kind);
 
-/* Replace the list by that of the node, checked as far as that can be done without data.
- * On failure it is unchanged. */
+/* Replace the list by that of the node, checked as far as possible without data. On
+ * failure it is unchanged. */
 int preprocessors_set(struct preprocessors_config *cfg, const struct config_node *node,
                       const struct config_where *where);
-/* As a setting of this name; nothing if there are none. Reads back the same. */
+/* Write the list as a setting of this name, which reads back the same; nothing if it is
+ * empty. */
 void preprocessors_render(const struct preprocessors_config *cfg, const char *name,
                           FILE *out, int depth);
 void preprocessors_clear(struct preprocessors_config *cfg);
@@ -105,7 +106,7 @@ int preprocessors_parse(struct preprocessors_config *cfg, const char *text,
 int preprocessors_copy(const struct preprocessors_config *from,
                        struct preprocessors_config *to, struct error *err);
 
-/* Its own numbers or those for all others; NULL: none. */
+/* The numbers for this column: its own, or those for all others; NULL: none. */
 const struct column_numbers *
 column_numbers_find(const struct numbers_by_column *numbers, const char *column);
 

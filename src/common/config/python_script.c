@@ -1,4 +1,7 @@
-/* python_script.c - see python_script.h. */
+/*
+ * python_script.c - read the lines of a Python script that import modules or call
+ * trainers, without a parser of Python.
+ */
 #include "config/python_script.h"
 
 #include <ctype.h>
@@ -11,8 +14,8 @@
 
 #define SCRIPT_BYTES_MAX ((off_t)16 << 20)
 
-/* What a script imports, and the backend of that; the first one in this list counts.
- * Horovod is imported beside the framework whose gradients it adds. */
+/* The modules that a script may import, and their backends. The first one in this list
+ * counts. Horovod is imported beside the framework whose gradients it adds. */
 static const struct {
     const char *module, *backend;
 } frameworks[] = {
@@ -46,7 +49,7 @@ static const char *blanks_skip(const char *at)
     return at + strspn(at, " \t");
 }
 
-/* After the word and blanks; NULL: the text does not begin with it. */
+/* The text after the word and blanks; NULL: it does not begin with the word. */
 static const char *word_skip(const char *at, const char *word)
 {
     size_t n = strlen(word);
@@ -54,7 +57,8 @@ static const char *word_skip(const char *at, const char *word)
     return !strncmp(at, word, n) && !is_word(at[n]) ? blanks_skip(at + n) : NULL;
 }
 
-/* Is the module, or one in it, among those of "import a, b.c as d" or "from b.c"? */
+/* Is the module, or one within it, among those of "import a, b.c as d" or "from
+ * b.c"? */
 static bool line_imports(const char *line, const char *module)
 {
     const char *at = word_skip(blanks_skip(line), "from");
@@ -81,7 +85,7 @@ static const char *line_trainer(const char *line)
     return NULL;
 }
 
-/* What is left of a line without its comment. A '#' in a string ends it, too. */
+/* Cut the comment off a line. A '#' in a string is taken for one, too. */
 static void comment_cut(char *line)
 {
     line[strcspn(line, "#\r\n")] = '\0';
@@ -106,7 +110,7 @@ static void lines_read(FILE *in, struct python_script *script)
     free(line);
     if (framework < N(frameworks))
         script->backend = frameworks[framework].backend;
-    if (!of_raytrain) /* Ray's own, or another library's */
+    if (!of_raytrain) /* a trainer of Ray, or of another library */
         script->trainer = NULL;
 }
 

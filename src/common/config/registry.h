@@ -65,9 +65,9 @@
 #define TREE_OUTPUTS(X)                                                                \
     X(value) X(probability) X(class) X(margin) X(leaf) X(contribution)
 
-/* Uses of a list: all that a key accepts, as an array of config_choice (config_key.h);
- * the names as strings, with a comma after each; and as one string for messages, which
- * begins with ", ". */
+/* Uses of a list: the words that a key accepts, as an array of config_choice
+ * (config_key.h); the names as strings, each followed by a comma; and all in one string
+ * for messages, which begins with ", ". */
 #define REGISTRY_CHOICES(LIST)                                                         \
     {                                                                                  \
         LIST(REGISTRY_CHOICE) LIST##_LATER(REGISTRY_LATER)                             \

@@ -1,3 +1,6 @@
+/*
+ * rows_config.c - the key `rows` of a dataset. The worker's data room counts the rows.
+ */
 #include "config/rows_config.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
-/* rows_config.h - which rows of a dataset are used, by their numbers: steps, one after
- * the other, each of which keeps some of the rows that the one before it has left. */
+/*
+ * rows_config.h - select rows of a dataset by their numbers, in steps: each step keeps
+ * some of the rows that the step before it has kept.
+ */
 #ifndef RAYTRAIN_CONFIG_ROWS_CONFIG_H
 #define RAYTRAIN_CONFIG_ROWS_CONFIG_H
 
@@ -10,10 +12,12 @@
 #define ROWS_STEPS_MAX 8
 
 struct rows_step {
-    bool shuffled; /* the rows are put in the order of the seed first */
+    bool shuffled; /* first put the rows in the order given by the seed */
     uint64_t seed;
-    uint64_t first, count; /* those that are kept; count 0: all from `first` on */
-    bool is_share;         /* or else those from one share of the rows to another: */
+    /* The rows to keep; count 0: all from `first` on. */
+    uint64_t first, count;
+    /* Or else keep a share of the rows, between two fractions: */
+    bool is_share;
     double from, to;       /* 0 .. 1, rounded down to a row */
 };
 

@@ -1,3 +1,8 @@
+/*
+ * run_config.c - the keys of RunConfig, and the checks of its values.
+ * checkpoint_config.c, failure_config.c, sync_config.c and callback_config.c have those
+ * of its members.
+ */
 #include "config/run_config.h"
 
 #include <limits.h>

@@ -1,3 +1,7 @@
+/*
+ * scaling_config.c - the keys of ScalingConfig, with ranges of workers and fractions of
+ * GPUs.
+ */
 #include "config/scaling_config.h"
 
 #include <limits.h>
@@ -8,7 +12,7 @@
 #include "config/config_key.h"
 
 #define WORKERS_MAX 1000000
-#define UNITS_MAX   1000000 /* CPUs or GPUs of one worker */
+#define UNITS_MAX   1000000 /* CPUs or GPUs for one worker */
 
 /* "4" or "2:8". */
 static bool workers_read(const char *text, int *least, int *most)
@@ -69,14 +73,14 @@ static const struct config_ops workers_ops = {
  * Ray's rules: a fraction below 1, of which a GPU has as many workers as fit, or a whole
  * number. */
 
-/* 0: it is not a fraction that a worker can have. Digits after the fourth are cut off, so
- * that 0.33333 is a third. */
+/* The fraction of a GPU in GPU_PARTS; 0: a worker cannot have this fraction. Digits
+ * after the fourth are cut off, so that 0.33333 is a third. */
 static int parts_of(double gpus)
 {
     return gpus > 0 && gpus < 1 ? (int)(gpus * GPU_PARTS + 1e-6) : 0;
 }
 
-/* A number that is no integer: from a file, or as a flag has it. */
+/* A number that is not an integer, from a file or from a flag. */
 static bool real_get(const struct config_node *node, double *real)
 {
     char *end;
@@ -161,7 +165,7 @@ static const struct config_key resource_keys[] = {
      .type = CONFIG_SIZE,
      FIELD(memory_per_worker)},
 };
-/* its members are in scaling_config itself */
+/* Its members are in scaling_config itself. */
 static const struct config_table resources_table = CONFIG_TABLE(resource_keys);
 
 static const struct config_key scaling_keys[] = {

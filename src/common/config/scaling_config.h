@@ -1,4 +1,7 @@
-/* scaling_config.h - ScalingConfig: how many workers, and what each of them gets. */
+/*
+ * scaling_config.h - ScalingConfig: how many workers there are, and the resources of
+ * each.
+ */
 #ifndef RAYTRAIN_CONFIG_SCALING_CONFIG_H
 #define RAYTRAIN_CONFIG_SCALING_CONFIG_H
 
@@ -19,17 +22,20 @@ struct scaling_config {
     int max_workers;     /* == num_workers unless elastic (MIN:MAX) */
     bool use_gpu;        /* default false */
     int cpus_per_worker; /* resources_per_worker.cpu, default 1 */
-    int gpus_per_worker; /* resources_per_worker.gpu, -1: not set; after validation 0
-                            without use_gpu, else 1 if it was not set, or is less than 1 */
-    int gpu_parts; /* resources_per_worker.gpu below 1, in GPU_PARTS of a GPU; 0: workers
-                      share no GPU */
+    /* resources_per_worker.gpu, -1: not set. After validation 0 without use_gpu, else 1
+     * if it was not set or is less than 1. */
+    int gpus_per_worker;
+    /* resources_per_worker.gpu below 1, in GPU_PARTS of a GPU; 0: workers do not share
+     * GPUs. */
+    int gpu_parts;
     uint64_t memory_per_worker; /* resources_per_worker.memory, bytes; 0: no limit */
     enum placement_strategy placement_strategy; /* default PACK */
     char *accelerator_type;                     /* NULL: any */
-    int spare_nodes;                            /* left free at first; default 0 */
-    bool on_this_node; /* only on that of this process; no key: a program sets it */
-    int elastic_resize_monitor_interval_s; /* default 60; 0: an elastic group does not
-                                              grow */
+    int spare_nodes;                            /* not used at first; default 0 */
+    /* Only on the node of this process. Not a key: a program sets it. */
+    bool on_this_node;
+    /* Default 60; 0: an elastic group does not grow. */
+    int elastic_resize_monitor_interval_s;
 };
 
 #define GPU_TEXT_MAX 32
@@ -41,7 +47,7 @@ extern const struct config_table scaling_config_table;
 void scaling_config_init(struct scaling_config *cfg);
 /* May the number of workers change from one attempt to the next? */
 bool scaling_config_is_elastic(const struct scaling_config *cfg);
-/* How many workers share a GPU: 1 if they do not. */
+/* How many workers share a GPU; 1: they do not share. */
 int scaling_config_workers_per_gpu(const struct scaling_config *cfg);
 /* "2 GPUs", "0.5 of a GPU". Returns text. */
 const char *scaling_config_gpu_text(const struct scaling_config *cfg,

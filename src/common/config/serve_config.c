@@ -1,3 +1,4 @@
+/* serve_config.c - the keys of `serve`, and the checks of its values. */
 #include "config/serve_config.h"
 
 #include <limits.h>

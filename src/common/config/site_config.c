@@ -1,3 +1,7 @@
+/*
+ * site_config.c - the keys of the site's file, where the file is, and who may have
+ * written it.
+ */
 #include "config/site_config.h"
 
 #include <errno.h>
@@ -78,7 +82,7 @@ static int words_check(const char *text, const char *key,
     return config_fail(&at, node_find(root, key), RAYTRAIN_EINVAL, "%s", why.text);
 }
 
-/* It becomes an option of srun: one word. */
+/* The value becomes an option of srun, so it must be one word. */
 static int mpi_check(const struct site_config *site, const struct config_node *root,
                      const struct config_where *where)
 {
@@ -124,7 +128,7 @@ static int login_check(const struct site_config *site, const struct config_node 
 
 /* ---- Variables of the environment in a path ---- */
 
-/* The end of a name at `at`, which follows a '$'. */
+/* The end of the name at `at`, which follows a '$'. */
 static size_t name_length(const char *at)
 {
     static const char letters[] =
@@ -133,7 +137,7 @@ static size_t name_length(const char *at)
     return strspn(at, letters);
 }
 
-/* $NAME and ${NAME}; a name is not set: where. */
+/* Replace $NAME and ${NAME}. The error for a name that is not set has its position. */
 static int path_expand(char **path, const struct config_node *root,
                        const struct config_where *where)
 {
@@ -253,7 +257,7 @@ void site_config_clear(struct site_config *site)
     memset(site, 0, sizeof *site);
 }
 
-/* ---- What follows from it ---- */
+/* ---- What a site allows ---- */
 
 int site_config_admit(const struct site_config *site, const char *host,
                       struct scaling_config *scaling, struct error *err)

@@ -1,6 +1,6 @@
 /*
- * site_config.h - the site's file: what an administrator sets for all runs that start on a
- * machine, before the files and flags of users.
+ * site_config.h - the site's file: settings of an administrator for all runs that start
+ * on a machine, which apply before the files and flags of users.
  *
  * To add a key: add a member and a row to the table in site_config.c, use it in
  * site_take() or site_arguments() of options.c or where it matters, describe it in
@@ -14,31 +14,33 @@
 #include "config/scaling_config.h"
 #include "util/error.h"
 
-/* All of it may be NULL: not set. */
+/* Every pointer may be NULL: not set. */
 struct site_config {
-    char *path;        /* of the file that was read; NULL: there is none */
-    char *srun_args;   /* before those of --srun-args, with the plugin of `mpi` */
+    char *path; /* the file that was read; NULL: there is none */
+    /* Come before those of --srun-args, with the plugin of `mpi`. */
+    char *srun_args;
     char *mpi;         /* Slurm's plugin for PMIx, such as "pmix_v4" */
-    char *sbatch_args; /* before those of --sbatch-args */
-    char *prologue;    /* of batch jobs: a file, whose lines come before --prologue's */
-    char *storage_path; /* the default of run_config.storage_path */
+    char *sbatch_args; /* come before those of --sbatch-args */
+    /* For batch jobs: a file whose lines come before those of --prologue. */
+    char *prologue;
+    char *storage_path; /* the default for run_config.storage_path */
     char **login_nodes; /* patterns of host names, as for fnmatch(3) */
     size_t n_login_nodes;
-    int local_workers_max; /* on these; default 0 */
+    int local_workers_max; /* on login nodes; default 0 */
 };
 
 /*
- * Read the file that RAYTRAIN_SITE_CONFIG names ("": none), or else raytrain/site.cfg in the
- * directory for configuration of this installation, or in /etc. A file that is not there is
- * no error, unless the variable names it. RAYTRAIN_EINVAL with file and line; also for a file
- * that others than its owner may change, or whose owner is neither root nor this user.
- * site->path is set even then, if there is such a file.
+ * Read the file that RAYTRAIN_SITE_CONFIG names ("": none), or else raytrain/site.cfg
+ * in the directory for configuration of this installation, or in /etc. A missing file
+ * is only an error if the variable names it. RAYTRAIN_EINVAL with file and line; also
+ * if others than its owner may change the file, or if the owner is neither root nor
+ * this user. site->path is set even then, if the file exists.
  */
 int site_config_read(struct site_config *site, struct error *err);
 void site_config_clear(struct site_config *site);
 
-/* May so many workers run on this host, as processes of this machine? A range is made
- * smaller if necessary. RAYTRAIN_EFIT if not even its minimum may. */
+/* May this number of workers run on this host, as processes of this machine? A range is
+ * made smaller if necessary. RAYTRAIN_EFIT if even its minimum is too large. */
 int site_config_admit(const struct site_config *site, const char *host,
                       struct scaling_config *scaling, struct error *err);
 

@@ -1,3 +1,4 @@
+/* storage_advice.c - pass the option for each place of a run's files to fs_advice.h. */
 #include "config/storage_advice.h"
 
 #include <limits.h>
@@ -6,7 +7,8 @@
 
 #include "util/fs_advice.h"
 
-/* The directory that has the run directory: the output of a prediction is there, too. */
+/* The directory that contains the run directory. The output of a prediction is there,
+ * too. */
 static void storage_of(const char *run_dir, char storage[PATH_MAX])
 {
     char *slash;
@@ -17,7 +19,7 @@ static void storage_of(const char *run_dir, char storage[PATH_MAX])
         *slash = '\0';
 }
 
-/* A service chooses the place of its files itself. */
+/* A service chooses the place of its files itself, so there is no advice for it. */
 void storage_advice_set(const struct train_config *cfg, const char *run_dir)
 {
     const char *staging = cfg->run_config.sync_config.staging_path;

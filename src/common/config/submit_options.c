@@ -1,3 +1,7 @@
+/*
+ * submit_options.c - check the flags for sbatch, and compose the command line of a job.
+ * The launcher's slurm room submits it.
+ */
 #include "config/submit_options.h"
 
 #include <stdlib.h>
@@ -8,7 +12,7 @@
 #include "util/quote.h"
 #include "util/time_limit.h"
 
-/* The values also stand in the head of a script, which no shell reads. */
+/* The values are also written into the head of a script, which no shell reads. */
 static int word_check(const char *flag, const char *value, struct error *err)
 {
     static const char plain[] =
@@ -23,7 +27,7 @@ static int word_check(const char *flag, const char *value, struct error *err)
                      flag, quote(value, quoted));
 }
 
-/* Skip a number; false: there is none, or it is too large. */
+/* Skip a number. False: there is none, or it is too large. */
 static bool number_skip(const char **p, long *value)
 {
     size_t digits = strspn(*p, "0123456789");

@@ -1,4 +1,4 @@
-/* sweep.c - see sweep.h. */
+/* sweep.c - split the values of a sweep, and count through all combinations. */
 #include "config/sweep.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "util/quote.h"
 
-/* The bytes of the value at `at`, up to a comma that divides, or the end. */
+/* The length of the value at `at`, up to a comma that separates values, or the end. */
 static size_t value_length(const char *at)
 {
     bool quoted = false;
@@ -29,7 +29,7 @@ static size_t value_length(const char *at)
     return n;
 }
 
-/* The values of a sweep; 0 with the error. */
+/* Count the values of a sweep; 0 with the error. */
 static int values_count(const char *sweep, struct error *err)
 {
     const char *at = strchr(sweep, '=');

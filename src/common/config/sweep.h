@@ -1,7 +1,7 @@
 /*
- * sweep.h - several runs of one command line: --sweep KEY=A,B,C is --set KEY=A in the
- * first, --set KEY=B in the second, and so on. Of two sweeps each value of one goes with
- * each of the other.
+ * sweep.h - several runs from one command line: --sweep KEY=A,B,C is --set KEY=A in the
+ * first, --set KEY=B in the second, and so on. Two sweeps make all combinations of
+ * their values.
  */
 #ifndef RAYTRAIN_CONFIG_SWEEP_H
 #define RAYTRAIN_CONFIG_SWEEP_H
@@ -10,11 +10,11 @@
 
 #define SWEEP_RUNS_MAX 1000
 
-/* How many runs the sweeps (NULL-terminated, "KEY=A,B,C") are. A comma in quotes or
- * brackets divides nothing. -1: RAYTRAIN_EUSAGE. */
+/* The number of runs that the sweeps make (NULL-terminated, "KEY=A,B,C"). A comma in
+ * quotes or brackets does not separate values. -1: RAYTRAIN_EUSAGE. */
 int sweep_count(char *const *sweeps, struct error *err);
-/* Set what run i has, the last sweep changing first. `text`, if it is not NULL, is what
- * that is, for a reader; to free(). */
+/* Set the values of run i; the last sweep changes first. `text`, if it is not NULL,
+ * becomes a description of them for a reader; the caller frees it. */
 int sweep_apply(char *const *sweeps, int i, struct train_config *cfg, char **text,
                 struct error *err);
 

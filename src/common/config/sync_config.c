@@ -1,3 +1,4 @@
+/* sync_config.c - the keys of SyncConfig. */
 #include "config/sync_config.h"
 
 #include <stddef.h>

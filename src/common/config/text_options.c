@@ -1,4 +1,4 @@
-/* text_options.c - see text_options.h. */
+/* text_options.c - read, render and free the options of formats of text. */
 #include "config/text_options.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* text_options.h - options of a dataset for formats of text: keys with values of their
- * own kind. */
+/*
+ * text_options.h - the options of a dataset for formats of text, which are keys with
+ * values of their own types.
+ */
 #ifndef RAYTRAIN_CONFIG_TEXT_OPTIONS_H
 #define RAYTRAIN_CONFIG_TEXT_OPTIONS_H
 
@@ -8,8 +10,8 @@
 /* Slots for keys of a struct dataset_config (data_config.h). */
 extern const struct config_ops text_header_ops;    /* header = BOOL */
 extern const struct config_ops text_delimiter_ops; /* delimiter = "CHARACTER" */
-/* types = { COLUMN = "TYPE"; }, or ( { column = "COLUMN"; type = "TYPE"; } ) for columns
- * whose names cannot be written that way. */
+/* types = { COLUMN = "TYPE"; }, or ( { column = "COLUMN"; type = "TYPE"; } ) for
+ * columns whose names cannot be written as keys. */
 extern const struct config_ops text_types_ops;
 
 #endif

@@ -1,3 +1,8 @@
+/*
+ * train_config.c - the root table of keys, how files and flags are merged into a
+ * configuration, and the checks that involve several of its parts. Each part has a file
+ * of its own.
+ */
 #include "config/train_config.h"
 
 #include <errno.h>
@@ -32,7 +37,7 @@ static const struct config_choice kinds[] = {
     {NULL, NULL},
 };
 
-/* The list of datasets is two fields of the struct. */
+/* The list of datasets has two members of the struct: pointer and number. */
 static int list_set(void *object, const struct config_node *node,
                     const struct config_where *where)
 {
@@ -98,7 +103,7 @@ static const struct config_ops preprocessor_ops = {
     .clear = preprocessor_clear,
 };
 
-/* LightGBM's word for qid. */
+/* The key "group", LightGBM's word for qid. */
 static int group_set(void *object, const struct config_node *node,
                      const struct config_where *where)
 {
@@ -252,7 +257,7 @@ static const struct config_key train_keys[] = {
 };
 const struct config_table train_config_table = CONFIG_TABLE(train_keys);
 
-/* If memory is short some are NULL: merging and validation check that. */
+/* Without memory some members are NULL. Merging and validation check that. */
 void train_config_init(struct train_config *cfg)
 {
     memset(cfg, 0, sizeof *cfg);
@@ -358,8 +363,8 @@ static int fail_key(const char *key, const struct config_where *where)
                        quote(key, quoted));
 }
 
-/* Below run_config.stop, the rest of a key is a single name: names of metrics contain
- * dots. */
+/* Below run_config.stop, the rest of a key is a single name, since names of metrics may
+ * contain dots. */
 static bool key_is_metric(const char *key, const char *left)
 {
     static const char stop[] = "run_config.stop.";
@@ -368,8 +373,8 @@ static bool key_is_metric(const char *key, const char *left)
            left - key >= (ptrdiff_t)sizeof stop - 1;
 }
 
-/* The groups of a dotted key, each in the one before; *value is the innermost, still to
- * be filled. On failure there is nothing to clear. */
+/* Make the groups of a dotted key, each in the one before. *value is the innermost,
+ * still to be filled. On failure there is nothing to clear. */
 static int key_nodes(const char *key, struct config_node *root,
                      struct config_node **value, const struct config_where *where)
 {
@@ -521,8 +526,8 @@ static int script_command(struct train_config *cfg, struct error *err)
     return 0;
 }
 
-/* A Python script in place of a training function in C: python3 runs it, with the backend
- * of the framework that it imports. */
+/* If a Python script is named in place of a training function in C, run it by python3,
+ * with the backend of the framework that it imports. */
 static int script_take(struct train_config *cfg, struct error *err)
 {
     struct python_script script;
@@ -562,7 +567,7 @@ static int train_func_validate(struct train_config *cfg, struct error *err)
                : -1;
 }
 
-/* Which backends are for a command, which for a function of libraytrain. */
+/* Which backends are for a command, and which for a function of libraytrain. */
 static const struct {
     const char *backend;
     bool of_command, of_function;
@@ -601,7 +606,7 @@ static int backend_use_check(const struct train_config *cfg, struct error *err)
     return 0;
 }
 
-/* After the training function: the default depends on what that is. */
+/* After the training function, since the default depends on its kind. */
 static int backend_validate(struct train_config *cfg, struct error *err)
 {
     bool command = cfg->train_func_kind == TRAIN_FUNC_COMMAND;
@@ -622,7 +627,7 @@ static int backend_validate(struct train_config *cfg, struct error *err)
     return 0;
 }
 
-/* A checkpoint that the run starts from may have fitted ones. */
+/* Fitted preprocessors may also come from a checkpoint that the run starts from. */
 static int preprocessor_validate(const struct train_config *cfg, struct error *err)
 {
     const struct dataset_config *found;
@@ -640,7 +645,7 @@ int train_config_check_start(const struct train_config *cfg, struct error *err)
                : 0;
 }
 
-/* What a run is named after. */
+/* What a run is named after by default. */
 static const char *subject(const struct train_config *cfg)
 {
     if (!cfg->train_func)
@@ -655,7 +660,7 @@ char *train_config_default_name(const struct train_config *cfg)
     return run_config_default_name(subject(cfg));
 }
 
-/* Keys of the trainers with a loop of their own. */
+/* The keys of trainers with their own loop. */
 static int gbdt_validate(struct train_config *cfg, struct error *err)
 {
     if (!gbdt_config_is_trainer(cfg->trainer))
@@ -672,7 +677,7 @@ static int gbdt_validate(struct train_config *cfg, struct error *err)
 
 int train_config_validate(struct train_config *cfg, struct error *err)
 {
-    /* A prediction decides by itself when to save. */
+    /* A prediction decides itself when to save. */
     bool builtin_loop =
         gbdt_config_is_trainer(cfg->trainer) && !predict_config_predicts(&cfg->predict);
     struct config_where where = {.source = "configuration", .err = err};

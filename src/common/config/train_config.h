@@ -3,7 +3,7 @@
  *
  * The launcher makes one from files, --set and flags, validates it and writes run.cfg;
  * the workers parse the same text again. It belongs to the caller of
- * train_config_init(); train_config_clear() frees what it contains.
+ * train_config_init(); train_config_clear() frees its contents.
  */
 #ifndef RAYTRAIN_CONFIG_TRAIN_CONFIG_H
 #define RAYTRAIN_CONFIG_TRAIN_CONFIG_H
@@ -25,13 +25,15 @@
 #include "util/error.h"
 
 struct train_config {
-    char *trainer; /* "data_parallel", or one with a loop of its own: "xgboost" */
-    char
-        *train_func; /* path, absolute after validation; NULL: the trainer has a loop */
+    /* "data_parallel", or one with its own loop, such as "xgboost". */
+    char *trainer;
+    /* A path, absolute after validation; NULL: the trainer has a loop. */
+    char *train_func;
     enum train_func_kind train_func_kind;
-    bool
-        train_func_later; /* a command of a batch job, whose prologue may make it known */
-    bool is_script; /* after validation: a script was named, which python3 is to run */
+    /* A command of a batch job, which may only exist after its prologue. */
+    bool train_func_later;
+    /* After validation: the user named a script, which python3 runs. */
+    bool is_script;
     char **args;          /* after the training function */
     size_t n_args;
     json_t *train_loop_config; /* an object, never NULL after init */
@@ -43,11 +45,14 @@ struct train_config {
     struct dataset_config *datasets;
     size_t n_datasets;
     struct data_config data_config;
-    struct preprocessors_config preprocessors; /* the key preprocessor; n is 0: none */
+    /* The key preprocessor; n is 0: none. */
+    struct preprocessors_config preprocessors;
     struct predict_config predict;             /* predict_config_predicts() */
     struct serve_config serve;
-    uint64_t seed; /* of the random streams and of shuffling; default 0 */
-    char *resume_from_checkpoint; /* absolute path of a checkpoint file; NULL: none */
+    /* For the random streams and for shuffling; default 0. */
+    uint64_t seed;
+    /* The absolute path of a checkpoint file; NULL: none. */
+    char *resume_from_checkpoint;
 };
 
 struct config_table;
@@ -57,13 +62,13 @@ void train_config_init(struct train_config *cfg); /* the defaults */
 void train_config_clear(struct train_config *cfg);
 
 /*
- * Merge the libconfig text (whose name in messages is `source`) into cfg. Unknown keys,
- * wrong types and values out of range are errors that name source:line, the key, what
- * is allowed and the nearest known key. RAYTRAIN_EINVAL.
+ * Merge the libconfig text (called `source` in messages) into cfg. Unknown keys, wrong
+ * types and values out of range are errors that name source:line, the key, the allowed
+ * values and the nearest known key. RAYTRAIN_EINVAL.
  */
 int train_config_merge_text(struct train_config *cfg, const char *text,
                             const char *source, struct error *err);
-/* The same from a file that was found, and not named by the user. It may name code, so
+/* The same from a file that was found, not named by the user. It may name code, so
  * RAYTRAIN_EINVAL also says that another user may have written it. */
 int train_config_merge_found(struct train_config *cfg, const char *path,
                              struct error *err);
@@ -81,14 +86,16 @@ int train_config_set_text(struct train_config *cfg, const char *key, const char 
 int train_config_set_bool(struct train_config *cfg, const char *key, bool value,
                           const char *source, struct error *err);
 /*
- * Check what involves more than one key, fill in derived defaults (name, GPUs a worker,
- * absolute paths) and refuse what this version cannot do (RAYTRAIN_ENOTSUP).
+ * Check conditions on more than one key, fill in derived defaults (name, GPUs per
+ * worker, absolute paths) and refuse values that this version does not support
+ * (RAYTRAIN_ENOTSUP).
  */
 int train_config_validate(struct train_config *cfg, struct error *err);
-/* Is the file of resume_from_checkpoint there? A run that goes on may do without it. */
+/* Does the file of resume_from_checkpoint exist? A run that is continued may not need
+ * it. */
 int train_config_check_start(const struct train_config *cfg, struct error *err);
-/* The name of a run that has none, after what it trains. malloc'ed, NULL without memory.
- * The same before validation. */
+/* The name for a run that has none, after its training function. malloc'ed, NULL
+ * without memory. The same before validation. */
 char *train_config_default_name(const struct train_config *cfg);
 
 /* The effective configuration as libconfig text that merge_text reads back to the same

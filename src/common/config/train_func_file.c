@@ -1,3 +1,7 @@
+/*
+ * train_func_file.c - find the file of a training function, and tell shared objects,
+ * programs and scripts apart by their headers.
+ */
 #include "config/train_func_file.h"
 
 #include <elf.h>
@@ -189,7 +193,7 @@ static int file_open(const char *path, enum train_func_kind kind, struct error *
         quote(path, shown), S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 }
 
-/* ---- What a command is about ---- */
+/* ---- The script or module that a command runs ---- */
 
 /* A name that ends in '*' also has versions: python3.11. */
 static const char *const interpreters[] = {"python*", "pypy*",  "bash", "sh",

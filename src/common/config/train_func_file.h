@@ -1,5 +1,7 @@
-/* train_func_file.h - the file of the training function: where it is, and what it
- * is. */
+/*
+ * train_func_file.h - the file of the training function: where it is, and of which
+ * kind.
+ */
 #ifndef RAYTRAIN_CONFIG_TRAIN_FUNC_FILE_H
 #define RAYTRAIN_CONFIG_TRAIN_FUNC_FILE_H
 
@@ -12,19 +14,19 @@ enum train_func_kind {
 };
 
 /*
- * Make *path absolute and say what it is. A name without a '/' is a file of the working
- * directory; that of a command is looked for in PATH first, as a shell does.
+ * Make *path absolute and find out its kind. A name without a '/' is a file in the
+ * working directory; that of a command is looked for in PATH first, as a shell does.
  *
- * A command (TRAIN_FUNC_COMMAND) is what the user says it is, whatever its file: *kind
- * stays. Any other kind follows from the file: an ELF file is a program if it has an
+ * If the user says that it is a command (TRAIN_FUNC_COMMAND), *kind stays, regardless
+ * of the file. Otherwise the file decides: an ELF file is a program if it has an
  * interpreter, a fixed address or the mark of a position-independent program, else a
  * shared object; any other file that can be executed is a program. RAYTRAIN_ENOTFOUND,
  * RAYTRAIN_EINVAL, with what to do.
  */
 int train_func_resolve(char **path, enum train_func_kind *kind, struct error *err);
 
-/* What a command is about: the script or the module that an interpreter is to run, else
- * the program itself. One of the arguments, or path. */
+/* What a command runs: the script or the module that is given to an interpreter, else
+ * the program itself. Returns one of the arguments, or path. */
 const char *train_func_subject(const char *path, char *const *args, size_t n);
 
 #endif
