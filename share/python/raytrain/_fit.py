@@ -45,7 +45,7 @@ class Fit:
         self.assigned: _assign.Assigned | None = None  # by configure()
 
     def _default_name(self) -> str:
-        # A trainer of trees with a function is of a class that the script does not know.
+        # A trainer of trees with a function has a class that scripts do not know.
         kind = type(self.trainer).__name__.replace("FunctionTrainer", "Trainer")
         return "{}_{}_{}".format(kind, time.strftime("%Y-%m-%d_%H-%M-%S"),
                                  os.urandom(3).hex())
