@@ -3,6 +3,7 @@
 #include "process_comm.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,11 @@ struct group {
         size_t n;
         char bytes[SLOT_BYTES];
     } slots[PROCESS_COMM_MAX];
+    /* Of iallreduce: how many each rank has started, and the numbers of the last two. */
+    struct {
+        atomic_long n;
+        int64_t value[2];
+    } started[PROCESS_COMM_MAX];
 };
 
 struct rank {
@@ -73,6 +79,50 @@ static int process_allreduce(struct comm *c, void *buf, size_t n, enum comm_type
             out[i] = r == 0 ? in[i] : combine(out[i], in[i], op);
     }
     done(c);
+    return 0;
+}
+
+struct comm_request {
+    int64_t *buf;
+    long number;
+    enum comm_op op;
+};
+
+/* One number; one at a time. */
+static int process_iallreduce(struct comm *c, enum comm_place place, void *buf,
+                              size_t n, enum comm_type type, enum comm_op op,
+                              struct comm_request **req, struct error *err)
+{
+    struct group *g = group_of(c);
+    long number = atomic_load(&g->started[c->rank].n) + 1;
+
+    (void)err;
+    if (place != COMM_HOST || type != COMM_INT64 || n != 1)
+        abort();
+    *req = malloc(sizeof **req);
+    **req = (struct comm_request){buf, number, op};
+    g->started[c->rank].value[number % 2] = *(int64_t *)buf;
+    atomic_store(&g->started[c->rank].n, number);
+    return 0;
+}
+
+static int process_test(struct comm *c, struct comm_request **req, bool *done,
+                        struct error *err)
+{
+    struct group *g = group_of(c);
+    const struct comm_request *q = *req;
+
+    (void)err;
+    *done = true;
+    for (int r = 0; r < c->size; r++)
+        *done = *done && atomic_load(&g->started[r].n) >= q->number;
+    for (int r = 0; *done && r < c->size; r++)
+        *q->buf = r == 0 ? g->started[r].value[q->number % 2]
+                         : combine(*q->buf, g->started[r].value[q->number % 2], q->op);
+    if (*done) {
+        free(*req);
+        *req = NULL;
+    }
     return 0;
 }
 
@@ -132,6 +182,8 @@ static int process_barrier(struct comm *c, struct error *err)
 static const struct comm_ops PROCESS_OPS = {
     .name = "processes",
     .allreduce = process_allreduce,
+    .iallreduce = process_iallreduce,
+    .test = process_test,
     .bcast = process_bcast,
     .allgather = process_allgather,
     .gatherv = process_gatherv,

@@ -667,7 +667,7 @@ static int failing(struct comm *comm, struct comm *node, void *arg)
 
     (void)node;
     if (fate == BREAKS && comm->rank == 1)
-        setenv("STANDIN_NCCL_BREAK", "2", 1);
+        setenv("STANDIN_NCCL_BREAK", "3", 1); /* the first was a trial */
     if (fate == LEAVES)
         setenv("STANDIN_NCCL_NOTICE", "1", 1);
     standins_load(comm->rank, NCCL);
@@ -725,10 +725,11 @@ static void an_abort_ends_waits_on_this_rank(void **state)
 
 /* All functions of NCCL that raytrain calls, but those that cannot fail. */
 static const char *const functions[] = {
-    "ncclCommInitRank:1",     "ncclGetUniqueId:1", "ncclAllReduce:1",
-    "ncclReduce:1",           "ncclBroadcast:1",   "ncclAllGather:1",
-    "ncclReduceScatter:1",    "ncclGroupStart:1",  "ncclGroupEnd:1",
-    "ncclCommGetAsyncError:1"};
+    "ncclCommInitRankConfig:1", "ncclGetUniqueId:1",
+    "ncclAllReduce:1",          "ncclReduce:1",
+    "ncclBroadcast:1",          "ncclAllGather:1",
+    "ncclReduceScatter:1",      "ncclGroupStart:1",
+    "ncclGroupEnd:1",           "ncclCommGetAsyncError:1"};
 
 static int all_calls(struct device_group *g, void *card, struct error *err)
 {
@@ -791,6 +792,90 @@ static void a_failure_of_the_library_is_reported_and_leaves_nothing(void **state
     }
 }
 
+/* What goes wrong while a group is made, on rank 1 if it is of one rank. */
+struct trouble {
+    const char *variable, *value;
+    bool one;           /* it is of one rank */
+    const char *says;   /* on every rank */
+    const char *other;  /* on the other ranks; NULL: not looked at */
+    const char *blocks; /* a version of NCCL whose communicators block */
+};
+
+static void troubled_check(const struct trouble *t, const struct comm *comm,
+                           const struct error *err)
+{
+    if (err->code != RAYTRAIN_ECOMM || !strstr(err->text, t->says) ||
+        (t->other && comm->rank != 1 && strncmp(err->text, t->other, strlen(t->other))))
+        fprintf(stderr, "# %s: %s\n", t->variable, err->text);
+    CHECK(err->code == RAYTRAIN_ECOMM && strstr(err->text, t->says));
+    if (t->other && comm->rank != 1)
+        CHECK(strncmp(err->text, t->other, strlen(t->other)) == 0);
+}
+
+static int troubled(struct comm *comm, struct comm *node, void *arg)
+{
+    struct device_group_env env = env_of(comm);
+    const struct trouble *t = arg;
+    struct device_group *g;
+    struct error why = {0}, err = {0};
+    bool lost = false;
+
+    (void)node;
+    env.limit_s = 1;
+    env.lost = &lost;
+    if (t->blocks)
+        setenv("STANDIN_NCCL_VERSION", t->blocks, 1);
+    if (!t->one || comm->rank == 1)
+        setenv(t->variable, t->value, 1);
+    standins_load(comm->rank, NCCL);
+    CHECK(device_group_create(&env, &g, &why, &err) < 0 && !g && !lost);
+    troubled_check(t, comm, &err);
+    CHECK_OK(device_groups_check(&err), err);
+    if (t->blocks)
+        return 0; /* a thread is in the library */
+    nothing_left();
+    return 0;
+}
+
+static void trouble_case(struct trouble t)
+{
+    char here[4096];
+
+    assert_non_null(getcwd(here, sizeof here));
+    setenv("STANDIN_NCCL_DIR", here, 1);
+    assert_int_equal(process_comm_run(RANKS, RANKS, troubled, &t), 0);
+}
+
+static void a_rank_that_fails_ends_the_wait_of_the_others(void **state)
+{
+    (void)state;
+    trouble_case((struct trouble){"STANDIN_NCCL_FAIL", "ncclCommInitRankConfig:1", true,
+                                  "ncclCommInitRankConfig of libnccl.so.2 returned 2",
+                                  "rank 1: ", NULL});
+    trouble_case((struct trouble){"STANDIN_NCCL_FAIL", "ncclAllReduce:1", true,
+                                  "ncclAllReduce of libnccl.so.2 returned 2",
+                                  "rank 1: ", NULL});
+}
+
+static void a_rank_that_does_not_connect_is_given_up_by_all(void **state)
+{
+    (void)state;
+    trouble_case((struct trouble){"STANDIN_NCCL_AWAY", "1", false,
+                                  "has not connected the GPUs of the ranks within 1 s",
+                                  NULL, NULL});
+    trouble_case((struct trouble){"STANDIN_NCCL_AWAY", "1", false,
+                                  "has not connected the GPUs of the ranks within 1 s",
+                                  NULL, "21203"});
+}
+
+static void cards_that_compute_a_wrong_sum_get_no_group(void **state)
+{
+    (void)state;
+    trouble_case((struct trouble){"STANDIN_NCCL_CORRUPT", "1", true,
+                                  "gave 7 instead of 6 on the GPU of rank 1",
+                                  "rank 1: ", NULL});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -806,6 +891,9 @@ int main(void)
         SCRATCH(so_does_a_rank_that_is_gone_if_the_library_notices),
         SCRATCH(an_abort_ends_waits_on_this_rank),
         SCRATCH(a_failure_of_the_library_is_reported_and_leaves_nothing),
+        SCRATCH(a_rank_that_fails_ends_the_wait_of_the_others),
+        SCRATCH(a_rank_that_does_not_connect_is_given_up_by_all),
+        SCRATCH(cards_that_compute_a_wrong_sum_get_no_group),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

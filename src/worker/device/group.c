@@ -1,14 +1,20 @@
 /*
  * group.c - see group.h: collectives are queued on the group's stream, and waited for.
  *
- * The library's calls block the host only while connections are set up, at the first
- * collective of a kind. (Communicators that do not block, by ncclConfig_t, would start a
- * thread for each call.)
+ * A call of the library goes on in a thread of its own after it has returned, if the
+ * communicator does not block: from NCCL 2.23 on each call does, before that while connections
+ * are set up. It is waited for, which takes tens of microseconds, and longer at the first
+ * collective of a kind.
  */
 #include "config.h"
 
 #include "device/group_impl.h"
+
+#include <sched.h>
+
 #include "device/parts_plan.h"
+
+#define POLLS 64 /* of a call that goes on, before the first nap */
 
 /* ---- Calls of the library ---- */
 
@@ -29,15 +35,20 @@ static void group_leave(struct device_group *g)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* With NCCL_COMM_BLOCKING=0 in the user's environment, what was called goes on in a thread of
- * the library. Nothing may be queued on the stream before it is done. */
+/* What was called goes on in a thread of the library. Nothing may be queued on the stream
+ * before it is done. */
 static int progress_wait(struct device_group *g)
 {
     struct group_nap nap = {0};
     int error = NCCL_IN_PROGRESS, rc = NCCL_SUCCESS;
 
-    while (rc == NCCL_SUCCESS && error == NCCL_IN_PROGRESS) {
-        group_nap(&nap, g->comm);
+    for (unsigned polls = 0;
+         rc == NCCL_SUCCESS && error == NCCL_IN_PROGRESS && !atomic_load(&g->given_up);
+         polls++) {
+        if (polls < POLLS)
+            sched_yield();
+        else
+            group_nap(&nap, g->comm);
         rc = g->nccl->ncclCommGetAsyncError(g->handle, &error);
     }
     return rc != NCCL_SUCCESS ? rc : error;

@@ -25,7 +25,8 @@
  * To add a collective: queue it in group.c. Add the functions of NCCL that it needs to
  * the table in nccl.h, with the version that brought them, and to
  * t/device/standin_nccl.c. Ranks agree on the call before it is queued, because NCCL
- * hangs if their calls differ. The thread of group_watch.c looks for asynchronous
+ * hangs if their calls differ. A communicator is made and tried in group_join.c, in a
+ * bounded time. The thread of group_watch.c looks for asynchronous
  * errors, and aborts a group that has one before its kernels end, so that
  * device_groups_check() after a copy says whether the bytes are good. A rank that dies
  * without such an error is noticed by the launcher, which kills the others.
@@ -33,11 +34,13 @@
 #ifndef RAYTRAIN_DEVICE_GROUP_H
 #define RAYTRAIN_DEVICE_GROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "comm/comm.h"
 #include "raytrain.h"
 #include "util/error.h"
+#include "util/rank_list.h"
 
 struct device_group;
 
@@ -52,6 +55,15 @@ struct device_group_env {
      * -1 on every rank, or on none. NULL: by comm. */
     int (*share)(void *arg, void *id, size_t n, struct error *err);
     void *share_arg;
+    /* How long the ranks may take to connect their cards; 0: as long as it takes. */
+    double limit_s;
+    /* Which ranks do not wait for that? "rank 1", or "" if that is not known. It is called
+     * twice: at first it lets other ranks know that this one does. NULL: not known. */
+    void (*absent)(void *arg, char list[RANK_LIST_MAX]);
+    void *absent_arg;
+    /* Becomes true if a rank does not answer: then comm cannot be used any more, nor freed.
+     * NULL is fine. */
+    bool *lost;
 };
 
 /*
@@ -59,7 +71,8 @@ struct device_group_env {
  * ranks, if tensors must go through host memory. Then *why has a sentence, the same on all
  * ranks but for "rank N: " in front: ranks share a card, a rank has no library or too old a
  * one, or not all ranks are on cards of one vendor. -1, with *err: the group could not be
- * made (RAYTRAIN_ECOMM), or a rank is short of memory.
+ * made (RAYTRAIN_ECOMM), in the time that it has, or a first collective failed, on any rank;
+ * or a rank is short of memory. The library has given up then, on all ranks.
  */
 int device_group_create(const struct device_group_env *env, struct device_group **out,
                         struct error *why, struct error *err);

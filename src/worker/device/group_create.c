@@ -11,11 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "device/group_impl.h"
-#include "util/thread.h"
 
 /* ---- Seats ---- */
 
@@ -164,89 +162,6 @@ static int id_share(const struct device_group_env *env, const struct nccl *nccl,
                       : comm->ops->bcast(comm, id, sizeof *id, 0, err);
 }
 
-/* ncclCommInitRank() waits for all ranks: it has a thread, so that this one says for whom. */
-struct init {
-    struct device_group *g;
-    struct nccl_id id;
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    bool has_ended;
-    int rc;
-    struct error err;
-};
-
-static int init_call(struct init *init)
-{
-    struct device_group *g = init->g;
-    const struct device_vendor *v = g->card->vendor;
-    struct group_nap nap = {0};
-    struct comm quiet = {.size = g->comm->size};
-    int result, error = NCCL_IN_PROGRESS;
-
-    if (card_resume(g->card, &init->err) < 0)
-        return -1;
-    result =
-        g->nccl->ncclCommInitRank(&g->handle, g->comm->size, init->id, g->comm->rank);
-    while (result == NCCL_IN_PROGRESS && error == NCCL_IN_PROGRESS) {
-        group_nap(&nap, &quiet);
-        if (g->nccl->ncclCommGetAsyncError(g->handle, &error) != NCCL_SUCCESS ||
-            error != NCCL_IN_PROGRESS)
-            result = error;
-    }
-    v->leave();
-    return result == NCCL_SUCCESS
-               ? 0
-               : nccl_fail(g->nccl, result, "ncclCommInitRank", &init->err);
-}
-
-static void *init_run(void *arg)
-{
-    struct init *init = arg;
-    int rc = init_call(init);
-
-    pthread_mutex_lock(&init->lock);
-    init->rc = rc;
-    init->has_ended = true;
-    pthread_cond_signal(&init->ended);
-    pthread_mutex_unlock(&init->lock);
-    return NULL;
-}
-
-static void init_wait(struct init *init, struct comm *comm)
-{
-    struct timespec until;
-    double waited = 0;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    pthread_mutex_lock(&init->lock);
-    while (!init->has_ended) {
-        until.tv_sec++;
-        pthread_cond_clockwait(&init->ended, &init->lock, CLOCK_MONOTONIC, &until);
-        if (!init->has_ended && comm->waiting)
-            comm->waiting(comm->waiting_arg, ++waited);
-    }
-    pthread_mutex_unlock(&init->lock);
-}
-
-static int handle_create(struct device_group *g, const struct nccl_id *id,
-                         struct error *err)
-{
-    struct init init = {.g = g,
-                        .id = *id,
-                        .lock = PTHREAD_MUTEX_INITIALIZER,
-                        .ended = PTHREAD_COND_INITIALIZER};
-    pthread_t thread;
-
-    if (thread_start(&thread, init_run, &init, err) < 0)
-        return -1;
-    init_wait(&init, g->comm);
-    pthread_join(thread, NULL);
-    if (init.rc == 0)
-        return 0;
-    g->handle = NULL; /* the library has freed it */
-    return error_set(err, init.err.code, "%s", init.err.text);
-}
-
 /* ---- The group ---- */
 
 static void group_free(struct device_group *g)
@@ -292,27 +207,30 @@ static struct device_group *group_new(const struct device_group_env *env,
     return NULL;
 }
 
-/* COLLECTIVE. After the agreement a rank that fails leaves alone, as the others may wait in
- * the library for it. */
+/* COLLECTIVE */
 static int group_make(const struct device_group_env *env, const struct nccl *nccl,
                       struct device_group **out, struct error *err)
 {
     struct device_group *g = group_new(env, nccl, err);
+    struct join *j = g ? group_join_new(g, err) : NULL;
     struct nccl_id id;
+    int rc = comm_agree(env->comm, j ? 0 : -1, err);
 
-    if (comm_agree(env->comm, g ? 0 : -1, err) < 0 ||
-        id_share(env, nccl, &id, err) < 0 || handle_create(g, &id, err) < 0)
-        goto failed;
-    if (group_watch(g, err) < 0) {
+    if (rc == 0)
+        rc = id_share(env, nccl, &id, err);
+    if (rc < 0)
+        group_join_free(j);
+    else if (!group_join(j, env, &id, &rc, err))
+        return -1;
+    if (rc == 0 && group_watch(g, err) < 0) {
         device_group_abort(g);
-        goto failed;
+        rc = -1;
     }
-    *out = g;
-    return 0;
-failed:
-    if (g)
+    if (rc == 0)
+        *out = g;
+    else if (g)
         group_free(g);
-    return -1;
+    return rc;
 }
 
 int device_group_create(const struct device_group_env *env, struct device_group **out,

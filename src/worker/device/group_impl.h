@@ -1,11 +1,12 @@
 /*
- * group_impl.h - what a group of cards is made of: group_create.c makes it, group.c queues
- * collectives, group_watch.c sees to failures.
+ * group_impl.h - what a group of cards is made of: group_create.c makes it, with group_join.c,
+ * group.c queues collectives, group_watch.c sees to failures.
  */
 #ifndef RAYTRAIN_DEVICE_GROUP_IMPL_H
 #define RAYTRAIN_DEVICE_GROUP_IMPL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "device/cards.h"
@@ -24,7 +25,17 @@ struct device_group {
     void *handle; /* the library's communicator; NULL: none, or aborted */
     bool failed;
     struct error failure;
+    atomic_bool given_up; /* before it was made: what is under way is aborted */
 };
+
+/* Make the library's communicator, and try it. */
+struct join;
+struct join *group_join_new(struct device_group *g, struct error *err);
+/* COLLECTIVE. Frees j. *rc is the outcome: 0, or -1, and the communicator is aborted. False: a
+ * thread cannot leave the library, and keeps g. */
+bool group_join(struct join *j, const struct device_group_env *env,
+                const struct nccl_id *id, int *rc, struct error *err);
+void group_join_free(struct join *j); /* one that was not used */
 
 /* The group has failed, for the reason in g->failure: give up what is queued. */
 void group_fail_locked(struct device_group *g);

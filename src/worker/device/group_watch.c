@@ -37,10 +37,20 @@ void group_fail_locked(struct device_group *g)
     v->leave();
 }
 
+static void group_abort_locked(struct device_group *g)
+{
+    if (!g->failed)
+        error_set(&g->failure, RAYTRAIN_ECOMM,
+                  "the collectives of cards were aborted on this rank");
+    group_fail_locked(g);
+}
+
 int group_check_locked(struct device_group *g, struct error *err)
 {
     int error = NCCL_SUCCESS, rc;
 
+    if (!g->failed && atomic_load(&g->given_up))
+        group_abort_locked(g);
     if (!g->failed) {
         rc = g->nccl->ncclCommGetAsyncError(g->handle, &error);
         if (rc == NCCL_SUCCESS && (error == NCCL_SUCCESS || error == NCCL_IN_PROGRESS))
@@ -52,14 +62,6 @@ int group_check_locked(struct device_group *g, struct error *err)
         group_fail_locked(g);
     }
     return error_set(err, g->failure.code, "%s", g->failure.text);
-}
-
-static void group_abort_locked(struct device_group *g)
-{
-    if (!g->failed)
-        error_set(&g->failure, RAYTRAIN_ECOMM,
-                  "the collectives of cards were aborted on this rank");
-    group_fail_locked(g);
 }
 
 void device_group_abort(struct device_group *g)

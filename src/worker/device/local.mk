@@ -6,7 +6,7 @@ libworker_a_SOURCES += \
 	src/worker/device/feed.c src/worker/device/feed.h \
 	src/worker/device/group.c src/worker/device/group.h \
 	src/worker/device/group_create.c src/worker/device/group_impl.h \
-	src/worker/device/group_watch.c \
+	src/worker/device/group_join.c src/worker/device/group_watch.c \
 	src/worker/device/hint.c src/worker/device/hip.c \
 	src/worker/device/nccl.c src/worker/device/nccl.h \
 	src/worker/device/parts_plan.c src/worker/device/parts_plan.h \

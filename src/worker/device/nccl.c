@@ -8,7 +8,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#define OLDEST 21000
+#define OLDEST      21000
+#define NONBLOCKING 21400
 
 /* ---- The library ---- */
 
@@ -32,6 +33,8 @@ static int symbols_find(void *object, struct nccl *nccl, struct error *err)
     }
     symbol = dlsym(object, "ncclGetLastError");
     memcpy(&nccl->ncclGetLastError, &symbol, sizeof symbol);
+    symbol = dlsym(object, "ncclCommInitRankConfig");
+    memcpy(&nccl->ncclCommInitRankConfig, &symbol, sizeof symbol);
     return 0;
 }
 
@@ -61,8 +64,11 @@ static int library_load(const char *file, struct nccl *nccl, struct error *err)
                          "the library for collectives of cards is missing: %s",
                          dlerror());
     nccl->file = file;
-    if (symbols_find(object, nccl, err) == 0 && version_check(nccl, err) == 0)
+    if (symbols_find(object, nccl, err) == 0 && version_check(nccl, err) == 0) {
+        if (nccl->version < NONBLOCKING)
+            nccl->ncclCommInitRankConfig = NULL;
         return 0;
+    }
     dlclose(object);
     return -1;
 }
@@ -84,6 +90,22 @@ int nccl_open(const char *file, const struct nccl **out, struct error *err)
     return -1;
 }
 
+/* What an ncclResult_t is likely to come from. */
+static const char *hint(int result)
+{
+    switch (result) {
+    case 1: /* ncclUnhandledCudaError */
+        return "; the driver may be too old for this NCCL: nvidia-smi prints the "
+               "version "
+               "of CUDA that it is made for";
+    case 2: /* ncclSystemError */
+        return "; /dev/shm may be too small, or NCCL_SOCKET_IFNAME name the wrong "
+               "network";
+    default:
+        return "";
+    }
+}
+
 int nccl_fail(const struct nccl *nccl, int result, const char *function,
               struct error *err)
 {
@@ -98,6 +120,8 @@ int nccl_fail(const struct nccl *nccl, int result, const char *function,
                   nccl->file, result, text ? text : "no text");
     if (err && last && *last)
         error_set(err, RAYTRAIN_ECOMM, "%s; its last message: %s", err->text, last);
+    if (err)
+        error_set(err, RAYTRAIN_ECOMM, "%s%s", err->text, hint(result));
     return -1;
 }
 

@@ -16,7 +16,7 @@
 
 enum {
     NCCL_SUCCESS = 0,
-    NCCL_IN_PROGRESS = 7, /* 2.14: only if the user's environment asks for it */
+    NCCL_IN_PROGRESS = 7, /* 2.14: of a communicator that does not block */
 
     NCCL_INT8 = 0, /* a byte */
     NCCL_UINT8 = 1,
@@ -36,6 +36,17 @@ enum {
 struct nccl_id {
     char internal[128];
 };
+
+/* ncclConfig_t as of 2.14. Later versions take it, and have defaults for what it lacks. */
+struct nccl_config {
+    size_t size;
+    unsigned magic, version;
+    int blocking;
+};
+#define NCCL_NONBLOCKING                                                               \
+    {                                                                                  \
+        sizeof(struct nccl_config), 0xcafebeef, 21400, 0                               \
+    }
 
 /* Results are an ncclResult_t; a communicator, ncclComm_t, and a stream are pointers; types
  * and operations are ncclDataType_t and ncclRedOp_t, enums as wide as int. */
@@ -77,6 +88,9 @@ struct nccl {
     NCCL_FUNCTIONS(NCCL_MEMBER)
 #undef NCCL_MEMBER
     const char *(*ncclGetLastError)(void *comm); /* 2.13; NULL: not there */
+    /* 2.14; NULL: not there */
+    int (*ncclCommInitRankConfig)(void **comm, int n, struct nccl_id id, int rank,
+                                  struct nccl_config *config);
 };
 
 /* Open the library, unless it is; it stays open. RAYTRAIN_ENOTSUP if it is missing or too
