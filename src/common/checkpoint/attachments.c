@@ -1,3 +1,7 @@
+/*
+ * attachments.c - keep the attachments of this rank, describe them in records, and make
+ * entries of the records of all ranks. offers.c exchanges the records.
+ */
 #include "config.h"
 #include "checkpoint/attachments.h"
 

@@ -1,3 +1,4 @@
+/* checkpoint_hdf5.c - open a checkpoint with HDF5, and look for a group. */
 #include "config.h"
 #include "checkpoint/checkpoint_hdf5.h"
 

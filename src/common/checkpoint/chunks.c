@@ -1,3 +1,7 @@
+/*
+ * chunks.c - walk through chunks in the order of the table, pack batches, and divide
+ * the bytes that each rank writes. slab_io.c reads and writes them.
+ */
 #include "config.h"
 
 #include "checkpoint/chunks.h"

@@ -1,3 +1,4 @@
+/* name_map.c - a hash table of names and of the groups that they imply. */
 #include "config.h"
 
 #include "checkpoint/name_map.h"

@@ -1,3 +1,7 @@
+/*
+ * new_file.c - create, open, publish and remove a file under a temporary name.
+ * stripes.c creates it on Lustre.
+ */
 #include "config.h"
 
 #include "checkpoint/new_file.h"

@@ -1,3 +1,7 @@
+/*
+ * offers.c - render the offer of a rank, gather all offers on rank 0, and find the
+ * first difference. plan.c decides from them which rank writes what.
+ */
 #include "config.h"
 #include "checkpoint/offers.h"
 

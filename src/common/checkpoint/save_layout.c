@@ -1,3 +1,7 @@
+/*
+ * save_layout.c - compare what is put with the kept layout, use the layout again, and
+ * keep a new one. layout.c makes it.
+ */
 #include "config.h"
 #include "checkpoint/save_layout.h"
 

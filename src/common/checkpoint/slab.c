@@ -1,3 +1,7 @@
+/*
+ * slab.c - the arithmetic of slabs: their order in memory, cuts, common boxes, and
+ * whether slabs cover a tensor. slab_io.c reads and writes their bytes.
+ */
 #include "config.h"
 
 #include "checkpoint/slab.h"

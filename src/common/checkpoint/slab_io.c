@@ -1,3 +1,7 @@
+/*
+ * slab_io.c - read the bytes of a slab from a file, with several threads if it is
+ * large, and gather small writes. slab.c computes where they are.
+ */
 #include "config.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * stripes.c - ask lfs, the tool of Lustre, for the layout of a directory, and let it
+ * create a file with stripes.
+ */
 #include "checkpoint/stripes.h"
 
 #include <pthread.h>

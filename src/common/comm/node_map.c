@@ -1,3 +1,7 @@
+/*
+ * node_map.c - make the tables of nodes and ranks from the place of each rank, and
+ * check them.
+ */
 #include "config.h"
 
 #include "comm/node_map.h"

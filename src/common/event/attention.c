@@ -1,3 +1,4 @@
+/* attention.c - one descriptor for the process, and a poll(2) that includes it. */
 #include "event/attention.h"
 
 #include <poll.h>

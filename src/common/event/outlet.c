@@ -1,3 +1,4 @@
+/* outlet.c - a thread that writes, and the text that it has yet to write. */
 #include "config.h"
 #include "event/outlet.h"
 

@@ -1,3 +1,4 @@
+/* stop_request.c - a signalfd(2), and which signals mean "at once". */
 #include "event/stop_request.h"
 
 #include <errno.h>

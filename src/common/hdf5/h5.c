@@ -1,3 +1,7 @@
+/*
+ * h5.c - types, attributes, datasets and errors of HDF5. h5_open.c opens files,
+ * h5_list.c lists their objects.
+ */
 #include "config.h"
 
 #include "hdf5/h5.h"

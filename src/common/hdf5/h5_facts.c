@@ -1,3 +1,4 @@
+/* h5_facts.c - ask HDF5 for its version and filters, and try it with a small file. */
 #include "hdf5/h5_facts.h"
 
 #include <stdbool.h>

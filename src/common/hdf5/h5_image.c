@@ -1,3 +1,7 @@
+/*
+ * h5_image.c - the sorted pages of an image, and the HDF5 file driver that reads and
+ * writes them.
+ */
 #include "config.h"
 
 #include "hdf5/h5_image.h"

@@ -1,4 +1,7 @@
-/* message.c - see message.h. */
+/*
+ * message.c - send and receive the messages between a PMIx server's process and its
+ * owner.
+ */
 #include "pmix/message.h"
 
 #include <errno.h>

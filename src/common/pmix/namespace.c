@@ -1,4 +1,7 @@
-/* namespace.c - see namespace.h. */
+/*
+ * namespace.c - read the ranks of a group, and write the maps and facts that libpmix
+ * needs. pmix_host.c passes them to it.
+ */
 #include "pmix/namespace.h"
 
 #include <pmix_server.h>

@@ -1,4 +1,7 @@
-/* server_process.c - see server_process.h. */
+/*
+ * server_process.c - the loop of raytrain-pmix: messages of the owner, and calls of
+ * pmix_host.c.
+ */
 #include "pmix/server_process.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* failure.c - a failure as JSON and back, and the files of failures. */
 #include "protocol/failure.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* heartbeats.c - write and read the lines of the file of heartbeats. */
 #include "config.h"
 
 #include "protocol/heartbeats.h"

@@ -1,3 +1,4 @@
+/* preemption_notice.c - write and read the two files of a preemption notice. */
 #include "protocol/preemption_notice.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* rank_status.c - write the line of a rank, and read the lines of all ranks. */
 #include "config.h"
 
 #include "protocol/rank_status.h"

@@ -1,3 +1,7 @@
+/*
+ * service_wire.c - lay out, read and write the messages between a service and its
+ * workers. service_hello.c has the HELLO.
+ */
 #include "protocol/service_wire.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* session_client.c - connect to the socket of a session, and ask one question. */
 #include "config.h"
 #include "protocol/session_client.h"
 

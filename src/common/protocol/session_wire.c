@@ -1,3 +1,6 @@
+/*
+ * session_wire.c - send and receive frames, with descriptors, and the codes of errors.
+ */
 #include "protocol/session_wire.h"
 
 #include <endian.h>

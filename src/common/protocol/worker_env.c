@@ -1,3 +1,4 @@
+/* worker_env.c - write and parse the variables of a worker's environment. */
 #include "protocol/worker_env.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* worker_record.c - write, read and remove the small records of workers. */
 #include "config.h"
 #include "protocol/worker_record.h"
 

@@ -1,3 +1,7 @@
+/*
+ * node_image.c - the directory and the names of node images, and the table in an image
+ * of the chunks that it has. image_write.c fills images, image_copy.c copies them.
+ */
 #include "config.h"
 
 #include "replica/node_image.h"

@@ -1,3 +1,4 @@
+/* attempt_config.c - save, find and read the configuration of each attempt. */
 #include "run/attempt_config.h"
 
 #include <stdlib.h>

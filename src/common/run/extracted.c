@@ -1,4 +1,7 @@
-/* extracted.c - see extracted.h. */
+/*
+ * extracted.c - find directories that were made from checkpoints, and remove those
+ * whose checkpoint is gone or another one.
+ */
 #include "run/extracted.h"
 
 #include <dirent.h>

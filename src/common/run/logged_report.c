@@ -1,4 +1,7 @@
-/* logged_report.c - see logged_report.h. */
+/*
+ * logged_report.c - the numbers that the launcher needs from a report; the rest is
+ * parsed by jansson on demand.
+ */
 #include "run/logged_report.h"
 
 #include <math.h>

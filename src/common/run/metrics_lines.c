@@ -1,4 +1,7 @@
-/* metrics_lines.c - see metrics_lines.h. */
+/*
+ * metrics_lines.c - render and parse lines of reports, and find the lines that
+ * result.json lacks.
+ */
 #include "config.h"
 
 #include "run/metrics_lines.h"

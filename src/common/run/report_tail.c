@@ -1,3 +1,7 @@
+/*
+ * report_tail.c - read the end of result.json and of the journals, for the report with
+ * the highest number.
+ */
 #include "config.h"
 
 #include "run/report_tail.h"

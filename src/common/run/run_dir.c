@@ -1,3 +1,7 @@
+/*
+ * run_dir.c - the names in a run directory, and how it is made, checked, entered and
+ * set aside. run_lock.c locks it.
+ */
 #include "config.h"
 
 #include "run/run_dir.h"

@@ -1,3 +1,7 @@
+/*
+ * run_pulse.c - look at the locks of runs, and again after a while if the holder is on
+ * another host.
+ */
 #include "run/run_pulse.h"
 
 #include <poll.h>

@@ -1,4 +1,7 @@
-/* run_start.c - see run_start.h: measure a file, keep what was measured, compare. */
+/*
+ * run_start.c - measure the checkpoint that a run was started from, record the result,
+ * and compare it later.
+ */
 #include "config.h"
 
 #include "run/run_start.h"

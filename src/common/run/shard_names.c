@@ -1,3 +1,4 @@
+/* shard_names.c - count the complete shards of a prediction. */
 #include "run/shard_names.h"
 
 #include <dirent.h>

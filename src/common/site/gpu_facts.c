@@ -1,3 +1,7 @@
+/*
+ * gpu_facts.c - ask the driver about the GPUs in a thread, since a broken driver may
+ * hang. nvml.c calls the driver.
+ */
 #include "config.h"
 
 #include "site/gpu_facts.h"

@@ -1,3 +1,4 @@
+/* node_facts.c - collect facts about the node from the system, as JSON. */
 #include "site/node_facts.h"
 
 #include <dirent.h>

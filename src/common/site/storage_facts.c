@@ -1,3 +1,4 @@
+/* storage_facts.c - try the calls and the speed of a directory's file system. */
 #include "site/storage_facts.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* storage_owner.c - check the owners and modes of a directory and of those above it. */
 #include "site/storage_owner.h"
 
 #include <fcntl.h>
