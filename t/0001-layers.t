@@ -250,9 +250,7 @@ unlisted () {
 
 # Rooms whose sources do not all begin with their name yet. To be removed one day.
 heads_later () {
-	printf "%s\n" cmd launcher worker common/checkpoint common/comm \
-		common/event common/hdf5 common/pmix common/protocol common/replica common/run \
-		common/site serve
+	printf "%s\n" cmd launcher worker
 }
 
 # Sources that do not begin with a comment "NAME - what it is", or only refer to their header.

@@ -1,3 +1,4 @@
+/* access_log.c - compose and write the line of a request. */
 #include "http/access_log.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/*
+ * clients.c - a list of clients for each state, the oldest first, and which client is
+ * disconnected next.
+ */
 #include "http/clients.h"
 
 #include <pthread.h>

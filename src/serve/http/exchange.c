@@ -1,6 +1,6 @@
 /*
- * exchange.c - see exchange.h. Sections: answers, the header, the body, and the turns of
- * libmicrohttpd.
+ * exchange.c - read a request and send its answer. Sections: answers, the header, the
+ * body, and the turns of libmicrohttpd. route.c finds the function that answers.
  */
 #include "http/exchange.h"
 

@@ -1,6 +1,7 @@
 /*
- * front.c - see front.h. Sections: clients that come and go, the daemon, and the life of
- * the front.
+ * front.c - the HTTP server on top of libmicrohttpd. Sections: clients that come and
+ * go, the daemon, and the life of the front. clients.c limits the clients, exchange.c
+ * handles a request.
  */
 #include "http/front.h"
 

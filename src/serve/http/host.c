@@ -1,3 +1,4 @@
+/* host.c - compare the headers Host and Origin with the names of this service. */
 #include "http/host.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* listening.c - parse an address, and open a socket for it. */
 #include "http/listening.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * route.c - the table of paths, and how a path is decoded and matched. model_routes.c,
+ * infer_route.c and watch_routes.c answer.
+ */
 #include "http/route.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* served_model.c - copy the columns of a HELLO into a model of the protocol. */
 #include "http/served_model.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* token.c - make, read and compare the token. */
 #include "http/token.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* datatype.c - see datatype.h. */
+/* datatype.c - the table of element types of the protocol. */
 #include "infer/datatype.h"
 
 #include <string.h>

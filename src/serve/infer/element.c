@@ -1,4 +1,4 @@
-/* element.c - see element.h. */
+/* element.c - parse numbers, and store and convert them with a check of their range. */
 #include "infer/element.h"
 
 #include <math.h>

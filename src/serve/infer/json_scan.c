@@ -1,4 +1,4 @@
-/* json_scan.c - see json_scan.h. The grammar is that of RFC 8259. */
+/* json_scan.c - a scanner of JSON without a tree. The grammar is that of RFC 8259. */
 #include "infer/json_scan.h"
 
 #include <stdarg.h>

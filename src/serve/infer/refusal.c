@@ -1,4 +1,4 @@
-/* refusal.c - see refusal.h. */
+/* refusal.c - compose the sentence of a refusal, with the nearest known name. */
 #include "infer/refusal.h"
 
 #include <stdarg.h>

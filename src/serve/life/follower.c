@@ -1,4 +1,4 @@
-/* follower.c - see follower.h. */
+/* follower.c - the thread, and what it passes to the main loop. */
 #include "life/follower.h"
 
 #include <errno.h>

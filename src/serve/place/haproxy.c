@@ -1,3 +1,7 @@
+/*
+ * haproxy.c - check that HAProxy can balance the services of a run, and write its
+ * configuration. place.c finds the services.
+ */
 #include "config.h"
 
 #include "place/haproxy.h"

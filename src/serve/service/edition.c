@@ -1,6 +1,6 @@
 /*
- * edition.c - see edition.h. Sections: its life, the queue, batches that go out, answers
- * that come in, workers that are lost, and requests that get none.
+ * edition.c - one version of a model. Sections: its life, the queue, batches that are
+ * sent, answers that arrive, workers that are lost, and requests that are given up.
  */
 #include "service/edition.h"
 

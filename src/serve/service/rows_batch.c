@@ -1,3 +1,7 @@
+/*
+ * rows_batch.c - pack pieces of requests into a message, and distribute an answer to
+ * them. service_wire.h has the layout of messages.
+ */
 #include "service/rows_batch.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* rows_request.c - copy the answers of pieces into the answer of a request. */
 #include "service/rows_request.h"
 
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * service.c - see service.h. Sections: its life, what is passed on, versions, the end,
- * requests, and how it is.
+ * service.c - the public functions of a service. Sections: its life, notices to its
+ * owner, versions, requests, and its state. service_workers.c and service_loop.c have
+ * the rest.
  */
 #include "service/service_parts.h"
 

@@ -1,3 +1,4 @@
+/* service_counts.c - add an answer to the counts, and compute sums and quantiles. */
 #include "service/service_counts.h"
 
 #include "service/rows_request.h"

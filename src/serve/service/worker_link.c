@@ -1,3 +1,7 @@
+/*
+ * worker_link.c - send batches to a worker and keep them in order until they are
+ * answered. service_workers.c reads the answers.
+ */
 #include "service/worker_link.h"
 
 #include <fcntl.h>
