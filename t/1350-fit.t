@@ -852,12 +852,13 @@ test_expect_success 'all settings arrive in run.cfg' '
 	                             num_to_keep=2, checkpoint_score_attribute="val/loss",
 	                             checkpoint_score_order="min", mode="sync"),
 	                         stop={"val/loss": 0}, exit_grace_s=8,
+	                         device_collectives="auto",
 	                         options=["--set=seed=5"])).fit()
 	EOT
 	"$PYTHON" settings.py 2>err && test_must_be_empty err &&
 	for line in "num_workers = \"1:2\"" "placement_strategy = \"SPREAD\"" "max_failures = 3" \
 		"hang_timeout_s = 50" "num_to_keep = 2" "checkpoint_score_order = \"min\"" \
-		"metric = \"val/loss\"" "grace_s = 7" "max_preemptions = 4" "exit_grace_s = 8" "seed = 5" "memory = 67108864" \
+		"metric = \"val/loss\"" "grace_s = 7" "max_preemptions = 4" "exit_grace_s = 8" "device_collectives = \"auto\"" "seed = 5" "memory = 67108864" \
 		"elastic_resize_monitor_interval_s = 7"
 	do
 		grep -F "$line" runs/all/run.cfg || { echo "no $line"; return 1; }

@@ -67,6 +67,27 @@ test_expect_success 'with an NCCL that is too old: the bits of the host, said on
 	(export STANDIN_NCCL_VERSION=2708 && with_cards old 3) &&
 	staged "libnccl.so.2 is of NCCL 2.7: update it to 2.10 or later" && same host old
 '
+test_expect_success 'with --device-collectives=auto, NCCL that fails is said once: the bits of the host' '
+	(export STANDIN_NCCL_FAIL=ncclCommInitRankConfig:1 &&
+		with_cards auto 3 --device-collectives=auto) &&
+	staged "ncclCommInitRankConfig of libnccl.so.2 returned 2" && same host auto && none_left 3 &&
+	rm -f files/*
+'
+test_expect_success 'with auto and NCCL that works, or without NCCL, it is as without the option' '
+	with_cards works 3 --device-collectives=auto && not_staged && same cards works &&
+	libraries=$PWD/without && test_when_finished "libraries=\$PWD/standin" &&
+	with_cards absent 3 --device-collectives=auto && staged "libnccl.so.2" && same host absent
+'
+test_expect_success 'with --device-collectives=host NCCL is not opened, and nothing is said' '
+	with_cards asked 3 --device-collectives=host && not_staged && test_path_is_missing log.nccl &&
+	same host asked
+'
+test_expect_success 'a worker that does not come is named, and not waited for' '
+	(export STANDIN_NCCL_STUCK=1 && expect_status 1 with_cards stuck 3 --device-collectives=auto \
+		--set=run_config.failure_config.start_timeout_s=3) &&
+	grep "waited 3 s (start_timeout_s) for rank 1 to connect its GPU" err && not_staged &&
+	no_process_left && rm -f files/*
+'
 test_expect_success 'an error of NCCL fails the attempt, and the next one goes on' '
 	with_cards broken 3 fail=break fail_at=4 fail_rank=1 "fail_once=$PWD/broken" --max-failures=1 &&
 	grep "attempt 0 failed: .*libnccl.so.2.* 2, unhandled system error" err &&
@@ -75,7 +96,8 @@ test_expect_success 'an error of NCCL fails the attempt, and the next one goes o
 test_expect_success 'an error of NCCL at the first collective fails the attempt' '
 	(export STANDIN_NCCL_FAIL=ncclCommInitRankConfig:1 && expect_status 1 with_cards init 2) &&
 	grep "raytrain_broadcast_tensor\|raytrain_allgather_tensor" err &&
-	grep "ncclCommInitRankConfig of libnccl.so.2 returned 2" err
+	grep "ncclCommInitRankConfig of libnccl.so.2 returned 2.*/dev/shm" err &&
+	grep -e "NCCL_DEBUG=INFO.*--device-collectives=host" err && not_staged
 '
 # died_inside NAME: a worker is killed while the cards of the others wait for its card. They end,
 # and the failure is that of the worker.

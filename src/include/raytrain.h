@@ -267,7 +267,8 @@ RAYTRAIN_API int raytrain_barrier(raytrain_context *ctx);
  * much host memory as the tensors have: the result has the bits of a call in host
  * memory, and is there when the call returns. Broadcast and allgather give the memory
  * to MPI as it is, if the MPI library says that it takes such memory ("CUDA-aware"). If
- * NCCL is missing or too old, or ranks share a card, this is said once.
+ * NCCL is missing or too old, or ranks share a card, this is said once. If it is there and
+ * fails, run_config.device_collectives says whether that is an error (raytrain.cfg(5)).
  *
  * If NCCL reports an error, also one that another rank has caused, or that comes after
  * the call, what it was writing is undefined, kernels that wait for it end, and the

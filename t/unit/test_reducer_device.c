@@ -187,6 +187,7 @@ static uint64_t memory; /* of two gradients, with a gap between them */
 
 static int setup(void **state)
 {
+    static const struct train_config config;
     void *context;
 
     (void)state;
@@ -194,6 +195,7 @@ static int setup(void **state)
     ctx.comm = ctx.user = &fake;
     ctx.env.backend = &backend;
     ctx.env.log_dir = "/nowhere";
+    ctx.env.config = &config;
     n_started = 0;
     responds = true;
     return primary_retain(&context, 0) || set_current(context) ||

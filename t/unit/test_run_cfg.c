@@ -248,6 +248,7 @@ static void draw_run(struct run_config *r)
     r->stop_before_end_s = (int)draw(100);
     r->grace_s = (int)draw(100);
     r->exit_grace_s = 1 + (int)draw(100);
+    r->device_collectives = (int)draw(3);
     r->requeue_on_stop = draw(2);
     free(r->show);
     r->show = strdup(draw(2) ? "all" : "0,3-5");
@@ -343,6 +344,7 @@ static bool same_run(const struct run_config *a, const struct run_config *b)
            same_text(a->storage_path, b->storage_path) && same_text(a->show, b->show) &&
            a->stop_before_end_s == b->stop_before_end_s && a->grace_s == b->grace_s &&
            a->exit_grace_s == b->exit_grace_s &&
+           a->device_collectives == b->device_collectives &&
            a->requeue_on_stop == b->requeue_on_stop &&
            !memcmp(&a->failure_config, &b->failure_config, sizeof a->failure_config) &&
            x->num_to_keep == y->num_to_keep &&

@@ -619,6 +619,9 @@ class RunConfig(_Config):
         exit_grace_s: See raytrain.cfg(5).
         show: Whose output fit() prints while the run goes on: "rank0", the default,
             "all", "none", or a list of ranks.
+        device_collectives: How training functions in C bring tensors on GPUs from
+            worker to worker: "nccl", the default, "host" or "auto"; see
+            raytrain.cfg(5). PyTorch has its own setting, TorchConfig(backend=).
 
     Raises:
         ValueError: A setting has a value that it cannot have.
@@ -626,8 +629,8 @@ class RunConfig(_Config):
 
     _settings = ("name", "storage_path", "failure_config", "checkpoint_config",
                  "sync_config", "stop", "callbacks", "stop_before_end_s", "grace_s",
-                 "exit_grace_s", "requeue_on_stop", "allow_code", "show", "verbose",
-                 "on_existing", "launcher", "options")
+                 "exit_grace_s", "requeue_on_stop", "allow_code", "device_collectives",
+                 "show", "verbose", "on_existing", "launcher", "options")
     name: str | None
     storage_path: str | None
     failure_config: FailureConfig | None
@@ -640,6 +643,7 @@ class RunConfig(_Config):
     exit_grace_s: float | None
     requeue_on_stop: bool | None
     allow_code: bool | None
+    device_collectives: str | None
     show: str | None
     verbose: int | None
     on_existing: str | None
@@ -662,8 +666,12 @@ class RunConfig(_Config):
                  launcher: str | None = None, options: Sequence[str] = (),
                  allow_code: bool | None = None,
                  exit_grace_s: float | None = None,
-                 show: str | Sequence[int] | None = None) -> None:
+                 show: str | Sequence[int] | None = None,
+                 device_collectives: str | None = None) -> None:
         show = _ranks(show)
+        if device_collectives not in (None, "nccl", "host", "auto"):
+            raise ValueError("RunConfig: device_collectives is 'nccl', 'host' or "
+                             f"'auto', not {device_collectives!r}")
         if storage_filesystem is not None:
             raise ValueError("RunConfig: raytrain has no storage_filesystem; mount the "
                              "storage on all nodes, and give storage_path")

@@ -246,6 +246,8 @@ const struct flag option_flags[] = {
      .key = RESOURCE "memory"},
     {"accelerator-type", 0, "TYPE", "only GPUs of this type",
      .key = "scaling_config.accelerator_type", .rare = true},
+    {"device-collectives", 0, "HOW", "of tensors on GPUs: nccl (default), host or auto",
+     .key = "run_config.device_collectives", .rare = true, .of = OF_RUN},
     {"placement", 0, "STRATEGY", "PACK, SPREAD, STRICT_PACK or STRICT_SPREAD",
      .key = "scaling_config.placement_strategy", .rare = true, .of = OF_RUNS},
     {"launcher", 0, "WHERE", "auto, slurm or local", TEXT(launcher),

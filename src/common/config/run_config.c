@@ -165,6 +165,13 @@ static const struct config_ops callbacks_ops = {
 
 #define FIELD(member) .offset = offsetof(struct run_config, member)
 
+static const struct config_choice collectives[] = {
+    [COLLECTIVES_NCCL] = {"nccl", NULL},
+    [COLLECTIVES_HOST] = {"host", NULL},
+    [COLLECTIVES_AUTO] = {"auto", NULL},
+    [COLLECTIVES_AUTO + 1] = {NULL, NULL},
+};
+
 static const struct config_key run_keys[] = {
     {.name = "name",
      .doc = "the run's name, and its directory's",
@@ -204,6 +211,11 @@ static const struct config_key run_keys[] = {
      .doc = "load code that only a checkpoint names",
      .type = CONFIG_BOOL,
      FIELD(allow_code)},
+    {.name = "device_collectives",
+     .doc = "how tensors on GPUs get from worker to worker",
+     .type = CONFIG_ENUM,
+     FIELD(device_collectives),
+     .choices = collectives},
     {.name = "show",
      .doc = "whose output is printed: none, rank0, all, or ranks",
      .type = CONFIG_STRING,

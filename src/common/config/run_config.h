@@ -19,6 +19,13 @@ struct stop_criterion {
     double value;
 };
 
+/* How tensors on GPUs get from rank to rank. */
+enum device_collectives {
+    COLLECTIVES_NCCL, /* by NCCL, whose failure is an error; by way of the host without it */
+    COLLECTIVES_HOST, /* by way of host memory */
+    COLLECTIVES_AUTO  /* by NCCL, and by way of the host if it fails */
+};
+
 struct run_config {
     /* One path component; default: the training function's base name. */
     char *name;
@@ -33,6 +40,8 @@ struct run_config {
     int exit_grace_s;
     bool requeue_on_stop; /* return the job to the queue; default false */
     bool allow_code;      /* load code that only a checkpoint names; default false */
+    /* An enum device_collectives; default COLLECTIVES_NCCL. */
+    int device_collectives;
     /* Whose output is printed (util/rank_choice.h); default "rank0". */
     char *show;
     struct failure_config failure_config;

@@ -65,6 +65,29 @@ bool collective_wait_sentence(const struct collective_wait *w,
     return n_missing > 0 && lowest == w->rank;
 }
 
+void collective_wait_absent(struct collective_wait *w, char list[RANK_LIST_MAX])
+{
+    struct rank_status *at = NULL;
+    bool *missing = NULL;
+    int n = 0;
+
+    list[0] = '\0';
+    if (!w->place)
+        return;
+    place_record(w);
+    w->recorded = true;
+    at = rank_status_read(w->log_dir, RANK_STATUS_WAITING, w->size);
+    missing = calloc((size_t)w->size, sizeof *missing);
+    for (int i = 0; at && missing && i < w->size; i++) {
+        missing[i] = i != w->rank && is_missing(w, &at[i]);
+        n += missing[i];
+    }
+    if (n > 0)
+        rank_list(missing, w->size, list);
+    free(missing);
+    free(at);
+}
+
 int collective_wait_disagreement(const struct collective_wait *w,
                                  const struct rank_status at[], struct error *err)
 {

@@ -12,6 +12,7 @@
 
 #include "protocol/rank_status.h"
 #include "util/error.h"
+#include "util/rank_list.h"
 
 #define COLLECTIVE_WAIT_RECORD_S 10.0 /* a rank that has waited this long records it */
 #define COLLECTIVE_WAIT_NOTE_S                                                         \
@@ -32,6 +33,9 @@ struct collective_wait {
 void collective_wait_begin(struct collective_wait *w, const char *call);
 /* comm->waiting: arg is the struct collective_wait. */
 void collective_wait_hook(void *arg, double waited_s);
+/* Which ranks do not wait in this call, as far as they have recorded it? "" if that is not known.
+ * Records that this one does. */
+void collective_wait_absent(struct collective_wait *w, char list[RANK_LIST_MAX]);
 /*
  * Does another rank wait in a different call that has the same number? Then neither of
  * the two will ever return: -1 and RAYTRAIN_ECOMM, naming both. For calls that do not

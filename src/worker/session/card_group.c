@@ -20,7 +20,8 @@ bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tenso
            (c->group && (int)tensor->device == c->device && tensor->device_id == c->id);
 }
 
-int session_cards_share(void *arg, void *id, size_t n, struct error *err)
+/* device_group_env.share */
+static int id_share(void *arg, void *id, size_t n, struct error *err)
 {
     const raytrain_context *ctx = arg;
     struct wireup *w = ctx->env.wireup;
@@ -45,7 +46,16 @@ int session_cards_share(void *arg, void *id, size_t n, struct error *err)
     return rc;
 }
 
-void session_cards_staged(raytrain_context *ctx, const struct error *why)
+/* device_group_env.absent */
+static void absent(void *arg, char list[RANK_LIST_MAX])
+{
+    raytrain_context *ctx = arg;
+
+    collective_wait_absent(&ctx->waiting, list);
+}
+
+/* Rank 0 reports it, once. */
+static void staged(raytrain_context *ctx, const struct error *why)
 {
     if (!ctx->cards.said && ctx->comm->rank == 0)
         event_add(ctx->env.log_dir, EVENT_WARNING,
@@ -54,27 +64,70 @@ void session_cards_staged(raytrain_context *ctx, const struct error *why)
     ctx->cards.said = true;
 }
 
+/* NCCL has failed, on all ranks for the same reason. With "auto", and if all ranks are there,
+ * the tensors go through host memory from now on. */
+static int failure_take(raytrain_context *ctx, bool lost, struct error *err)
+{
+    bool falls_back =
+        ctx->env.config->run_config.device_collectives == COLLECTIVES_AUTO;
+
+    if (err->code != RAYTRAIN_ECOMM)
+        return -1;
+    if (falls_back && !lost) {
+        staged(ctx, err);
+        ctx->cards.given_up = true;
+        return 0;
+    }
+    if (lost)
+        return -1;
+    return error_set(
+        err, err->code,
+        "%s; NCCL_DEBUG=INFO shows more, and --device-collectives=host does "
+        "without NCCL (--device-collectives=auto if it fails)",
+        err->text);
+}
+
+int session_cards_group(raytrain_context *ctx, struct comm *comm, int device, int id,
+                        struct device_group **out, bool *lost, struct error *err)
+{
+    const struct run_config *cfg = &ctx->env.config->run_config;
+    struct device_group_env env = {.comm = comm,
+                                   .device = device,
+                                   .id = id,
+                                   .share = id_share,
+                                   .share_arg = ctx,
+                                   .limit_s = cfg->failure_config.start_timeout_s,
+                                   .absent = absent,
+                                   .absent_arg = ctx,
+                                   .lost = lost};
+    struct error why = {0};
+
+    *out = NULL;
+    *lost = false;
+    if (cfg->device_collectives == COLLECTIVES_HOST || ctx->cards.given_up)
+        return 0;
+    if (device_group_create(&env, out, &why, err) < 0)
+        return failure_take(ctx, *lost, err);
+    if (!*out)
+        staged(ctx, &why);
+    return 0;
+}
+
 int session_cards(raytrain_context *ctx, const raytrain_tensor *tensor,
                   struct device_group **out, struct error *err)
 {
-    struct device_group_env env = {.comm = ctx->user,
-                                   .device = (int)tensor->device,
-                                   .id = tensor->device_id,
-                                   .share = session_cards_share,
-                                   .share_arg = ctx};
     struct session_cards *c = &ctx->cards;
-    struct error why = {0};
+    bool lost;
 
     *out = c->group;
     if (c->asked)
         return 0;
-    if (device_group_create(&env, out, &why, err) < 0)
+    if (session_cards_group(ctx, ctx->user, (int)tensor->device, tensor->device_id, out,
+                            &lost, err) < 0)
         return -1;
     c->group = *out;
     c->asked = true;
     c->device = (int)tensor->device;
     c->id = tensor->device_id;
-    if (!c->group)
-        session_cards_staged(ctx, &why);
     return 0;
 }

@@ -126,22 +126,19 @@ static int step_end(raytrain_reducer *r, struct error *err)
  * which is reported. */
 static int way_choose(raytrain_reducer *r, struct error *err)
 {
-    struct device_group_env env = {.comm = r->comm,
-                                   .device = r->device,
-                                   .id = r->device_id,
-                                   .share = session_cards_share,
-                                   .share_arg = r->ctx};
-    struct error why = {0};
+    bool lost;
 
     r->way = r->device == RAYTRAIN_HOST ? &reducer_host : &reducer_staged;
     if (r->device == RAYTRAIN_HOST || r->comm->size == 1)
         return 0;
-    if (device_group_create(&env, &r->group, &why, err) < 0)
+    if (session_cards_group(r->ctx, r->comm, r->device, r->device_id, &r->group, &lost,
+                            err) < 0) {
+        if (lost)
+            r->comm = NULL; /* it is left to the MPI library */
         return -1;
+    }
     if (r->group)
         r->way = &reducer_group;
-    else
-        session_cards_staged(r->ctx, &why);
     return 0;
 }
 

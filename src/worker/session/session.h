@@ -91,6 +91,7 @@ struct session_cards {
     struct device_group *group;
     bool asked;     /* for the group; NULL then: there is none */
     bool said;      /* that there is none */
+    bool given_up;  /* NCCL has failed, and is not used any more */
     int device, id; /* this rank's card in it */
 };
 
@@ -256,11 +257,11 @@ bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tenso
  * ranks if there is none, which is reported once. */
 int session_cards(raytrain_context *ctx, const raytrain_tensor *tensor,
                   struct device_group **out, struct error *err);
-/* COLLECTIVE. For a group of another subsystem: device_group_env.share, with the context as
- * share_arg. */
-int session_cards_share(void *ctx, void *id, size_t n, struct error *err);
-/* Report, once in this session, that collectives of cards go through host memory. */
-void session_cards_staged(raytrain_context *ctx, const struct error *why);
+/* COLLECTIVE. A group of the cards of all ranks, on `comm`; *out is NULL, on all ranks, if the
+ * tensors go through host memory, which is reported unless it was asked for. *lost becomes true
+ * if comm cannot be used or freed any more, since a rank does not answer. */
+int session_cards_group(raytrain_context *ctx, struct comm *comm, int device, int id,
+                        struct device_group **out, bool *lost, struct error *err);
 
 /* dataset_calls.c: COLLECTIVE. dataset_open() with the communicator of all ranks, and the
  * directory of this run for rows that are converted; env->node is session_node_comm(). */
