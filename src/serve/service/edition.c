@@ -170,7 +170,7 @@ int edition_submit(struct edition *e, struct service_request *q, double now)
     return 0;
 }
 
-/* A request with an answer, when no batch has rows of it any more. */
+/* Finish a request that has an answer, once no batch has rows of it any more. */
 static void finish_if_complete(struct edition *e, struct service_request *q, double now,
                                struct rows_request_list *done)
 {
@@ -185,8 +185,8 @@ static void finish_if_complete(struct edition *e, struct service_request *q, dou
 
 /* ---- Batches that go out ---- */
 
-/* As many of the first rows as there is room for; the rest of the piece stays. NULL: no
- * memory. */
+/* Cut off the first rows, as many as there is room for. The rest of the piece stays.
+ * NULL: no memory. */
 static struct piece *piece_cut(struct edition *e, uint64_t room)
 {
     struct piece *head = e->queue, *p;
@@ -205,7 +205,7 @@ static struct piece *piece_cut(struct edition *e, uint64_t room)
     return p;
 }
 
-/* Pieces from the queue; one that must be alone is alone. */
+/* Take pieces from the queue. A piece that must be alone is the only one. */
 static void batch_fill(struct edition *e, struct rows_batch *b)
 {
     struct piece **end = &b->pieces;
@@ -254,8 +254,9 @@ static int batch_make(struct edition *e, double now, struct rows_request_list *d
     return 0;
 }
 
-/* A worker that has nothing to do, or one that would otherwise have to wait for its next
- * batch: that must be a full one, since rows that come later could still be in it. */
+/* A worker that has nothing to do, or one that would otherwise have to wait for its
+ * next batch. The latter only gets a full batch, since rows that arrive later could
+ * still join a batch that is not full. */
 static struct worker_link *worker_choose(const struct edition *e, bool is_full)
 {
     struct worker_link *second = NULL;
@@ -291,7 +292,8 @@ void edition_dispatch(struct edition *e, double now, struct rows_request_list *d
             continue;
         service_counts_batch(e->counts, b->rows);
         if (worker_link_send(w, b, NULL) < 0) {
-            /* The thread of the service sees the end of the connection, and takes care. */
+            /* The thread of the service sees the end of the connection, and
+             * handles it. */
             w->is_lost = true;
             shutdown(w->fd, SHUT_RDWR);
         }
@@ -305,7 +307,7 @@ double edition_next(const struct edition *e)
 
 /* ---- Answers that come in ---- */
 
-/* The next piece of a batch, which the caller gets: NULL when there is none. */
+/* The next piece of a batch, which the caller owns. NULL: there are no more. */
 static struct piece *piece_pop(struct rows_batch *b)
 {
     struct piece *p = b->pieces;
@@ -332,7 +334,7 @@ static void pieces_finish(struct edition *e, struct rows_batch *b, double now,
     }
 }
 
-/* What of a request still waits is not sent any more. */
+/* Remove from the queue the pieces of a request that still wait. */
 static void queue_forget(struct edition *e, const struct service_request *q)
 {
     struct piece **at = &e->queue;
@@ -356,8 +358,8 @@ static void pieces_fail(struct edition *e, struct rows_batch *b, int status,
     pieces_finish(e, b, now, done);
 }
 
-/* Back to the head of the queue, each to be tried alone; those that have been get this
- * answer. */
+/* Put the pieces back at the head of the queue, each to be tried alone. Those that were
+ * alone already get this answer. */
 static void pieces_try_again(struct edition *e, struct rows_batch *b, int status,
                              const char *why, double now,
                              struct rows_request_list *done)
@@ -387,7 +389,8 @@ static void pieces_try_again(struct edition *e, struct rows_batch *b, int status
     }
 }
 
-/* The predictor has refused a batch. Only with one request it is known whose fault it is. */
+/* The predictor has refused a batch. Only if it has a single request is it known which
+ * one is at fault. */
 static void batch_failed(struct edition *e, struct rows_batch *b,
                          const struct service_reader *in, double now,
                          struct rows_request_list *done)
@@ -448,7 +451,8 @@ static void unlink_worker(struct edition *e, const struct worker_link *w)
         *at = w->next;
 }
 
-/* The oldest batch was the last to be put at the head of the queue: take the newest first. */
+/* The oldest batch must end up at the head of the queue, so put the newest back
+ * first. */
 void edition_lose_worker(struct edition *e, struct worker_link *w, double now,
                          struct rows_request_list *done)
 {
@@ -466,9 +470,9 @@ void edition_lose_worker(struct edition *e, struct worker_link *w, double now,
         edition_give_up(e, "this version of the model has ended; try again", now, done);
 }
 
-/* ---- Requests that get no answer ---- */
+/* ---- Requests that are given up ---- */
 
-/* Give a request up, also where it is in a batch whose answer may still come. */
+/* Give up a request, even if it is in a batch whose answer may still arrive. */
 static void abandon(struct edition *e, struct service_request *q, double now,
                     struct rows_request_list *done)
 {
@@ -482,7 +486,7 @@ static void abandon(struct edition *e, struct service_request *q, double now,
     finish_if_complete(e, q, now, done);
 }
 
-/* A request that began before `before`. */
+/* A request that began before the time `before`. */
 static struct service_request *request_older(const struct edition *e, double before)
 {
     for (const struct piece *p = e->queue; p; p = p->next)

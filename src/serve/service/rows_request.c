@@ -117,7 +117,8 @@ static void texts_free(struct service_request *q)
     }
 }
 
-/* The offsets first get the length of each text, at the place of its end. */
+/* At first, each offset holds the length of its text, at the place of the text's
+ * end. */
 static int texts_join(struct service_request *q, size_t output)
 {
     uint64_t *offsets = (uint64_t *)q->outputs[output].offsets;

@@ -1,7 +1,7 @@
 /*
- * rows_request.h - rows that a client wants predictions of, on their way through a
- * service: cut into pieces, each of which is in one batch, and put together from the
- * answers.
+ * rows_request.h - rows for which a client wants predictions, on their way through a
+ * service: cut into pieces, each of which is in one batch, and put together again from
+ * the answers.
  */
 #ifndef RAYTRAIN_SERVICE_ROWS_REQUEST_H
 #define RAYTRAIN_SERVICE_ROWS_REQUEST_H
@@ -17,14 +17,14 @@
 struct rows_request_text;
 
 struct service_request {
-    /* The caller's, as they are until done() has been called. */
+    /* Set by the caller, and unchanged until done() has been called. */
     uint64_t rows;                     /* > 0 */
     const struct service_rows *inputs; /* in the order of the model; at any address */
     /* Called once, without locks, by any thread. */
     void (*done)(struct service_request *q);
     void *arg;
 
-    /* The answer: an HTTP status, and unless that is 200 a sentence. */
+    /* The answer: an HTTP status and, unless that is 200, a sentence. */
     int status;
     char text[REQUEST_TEXT_MAX];
     struct service_rows *outputs; /* in the order of the model; NULL unless it is 200 */
@@ -33,7 +33,7 @@ struct service_request {
     uint64_t batch_rows; /* of the last batch that had rows of it */
     double seconds;      /* from service_submit() to the answer */
 
-    /* The service's. */
+    /* For the service only. */
     const struct service_column *columns; /* of the outputs */
     size_t n_outputs;
     struct rows_request_text *texts; /* of outputs, by piece */
@@ -51,16 +51,16 @@ struct rows_request_list {
 void rows_request_list_init(struct rows_request_list *list);
 void rows_request_list_add(struct rows_request_list *list, struct service_request *q);
 
-/* Memory for the answer. -1: status and text say why. */
+/* Allocate the answer. -1: status and text have the reason. */
 int rows_request_begin(struct service_request *q, const struct service_column outputs[],
                        size_t n_outputs);
-/* Take the answer to rows first to first + n - 1, which are those from `at` on of `found`.
+/* Take the answer to rows first to first + n - 1, which is in `found` from row `at` on.
  * -1: there is no memory. */
 int rows_request_take(struct service_request *q, const struct service_rows found[],
                       uint64_t at, uint64_t first, uint64_t n);
 /* All rows have an answer: `outputs` and status 200, or 500 without memory. */
 void rows_request_complete(struct service_request *q);
-/* Another answer than 200. The first one counts. */
+/* Give an answer other than 200. The first one counts. */
 void rows_request_fail(struct service_request *q, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Free the answer. Zeroed is fine. */

@@ -170,7 +170,7 @@ int service_start(struct service *s, struct error *err)
     return 0;
 }
 
-/* ---- What is said, and who is called, without the lock ---- */
+/* ---- Notices, passed on without the lock ---- */
 
 void service_say(struct service *s, const char *fmt, ...)
 {
@@ -342,7 +342,7 @@ void service_drain(struct service *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- How it is ---- */
+/* ---- Its state ---- */
 
 bool service_is_idle(struct service *s)
 {

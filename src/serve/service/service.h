@@ -36,18 +36,19 @@ struct service;
 
 struct service_options {
     const char *name; /* of the model */
-    /* Where workers connect, in a directory that is private; NULL: service_add_worker()
-     * alone. */
+    /* Where workers connect, in a private directory. NULL: workers only come by
+     * service_add_worker(). */
     const char *socket;
-    struct edition_limits limits; /* batch 0: what the predictor likes */
+    struct edition_limits limits; /* batch 0: what the predictor prefers */
     double (*clock)(void);        /* NULL: clock_now() */
-    /* What happens, as sentences; NULL: nobody listens. By the thread of the service,
-     * without locks, as the others. */
+    /* Receives events, as sentences; may be NULL. Like the others, it is called by the
+     * thread of the service, without locks. */
     void (*say)(void *arg, const char *text);
-    /* Workers have come or gone, a version has ended. NULL: nobody listens. */
+    /* Workers have come or gone, or a version has ended; may be NULL. */
     void (*changed)(void *arg);
-    /* Something that is kept with each version, edition.attached, made of the HELLO of its
-     * first worker with the service's lock held. NULL from it: no memory. */
+    /* Makes an object that is kept with each version (edition.attached), from the HELLO
+     * of its first worker and with the service's lock held. It returns NULL without
+     * memory. */
     void *(*attach)(const char *name, const struct service_hello *hello);
     void (*detach)(void *attached);
     void *arg;
@@ -58,34 +59,36 @@ int service_create(const struct service_options *options, struct service **out,
                    struct error *err);
 /* Run the thread. Without it, the caller calls service_turn(), as tests do. */
 int service_start(struct service *s, struct error *err);
-/* Wait for workers, at most so many seconds (< 0: no limit), and do what is due. */
+/* Wait for workers for `seconds` at most (< 0: no limit), and do everything that is
+ * due. */
 int service_turn(struct service *s, double seconds, struct error *err);
-/* End the thread; requests that are left get 503. Nothing is accepted any more. */
+/* End the thread. Requests that are left get 503, and new ones are not accepted. */
 void service_stop(struct service *s);
-/* Closes the connections of the workers, and removes the socket. All versions have been
- * released. NULL is fine. */
+/* Close the connections of the workers, and remove the socket. All versions must have
+ * been released. NULL is fine. */
 void service_destroy(struct service *s);
 
-/* A worker's socket, which the service takes. */
+/* Add a worker by its socket, which the service owns from now on. */
 int service_add_worker(struct service *s, int fd, struct error *err);
-/* Workers of a version that are ready. */
+/* The number of workers of a version that are ready. */
 size_t service_workers(struct service *s, int64_t version);
 /* RAYTRAIN_ENOTFOUND: no worker of that version is ready. */
 int service_switch(struct service *s, int64_t version, struct error *err);
 
-/* A version that stays as it is until it is released; NULL: there is none. */
+/* Hold a version, so that it stays until it is released; NULL: there is none. */
 struct edition *service_hold_version(struct service *s, int64_t version);
 struct edition *service_hold_current(struct service *s);    /* NULL before the first */
 void service_release(struct service *s, struct edition *e); /* NULL is fine */
 
-/* 0: q->done() is called. Or 429 or 503 or 413, and q->text says why: it is not. */
+/* 0: q->done() will be called. Otherwise 413, 429 or 503, with the reason in q->text:
+ * it will not. */
 int service_submit(struct service *s, struct edition *e, struct service_request *q);
 
 /*
- * The caller has submitted a request, and has nothing else to do: it takes the answer itself,
- * if a worker sends one within so many milliseconds, which saves waking another thread.
- * Requests that are answered have their done() called, by this thread or another one. The
- * caller holds e.
+ * For a caller that has submitted a request and has nothing else to do: take the answer
+ * in this thread, if a worker sends one within `ms` milliseconds, which saves waking
+ * another thread. done() of the requests that are answered is called, by this thread or
+ * another one. The caller holds e.
  */
 void service_help(struct service *s, struct edition *e, int ms);
 
@@ -96,7 +99,7 @@ const char *service_name(const struct service *s);
 
 #define SERVICE_VERSIONS_MAX 16
 
-/* How it is now. */
+/* The current state. */
 struct service_state {
     struct service_counts counts;
     int64_t versions

@@ -1,5 +1,6 @@
 /*
- * service_counts.h - what a service has done: the numbers behind /metrics and the page.
+ * service_counts.h - counts of a service's answers: the numbers for /metrics and the
+ * page.
  */
 #ifndef RAYTRAIN_SERVICE_SERVICE_COUNTS_H
 #define RAYTRAIN_SERVICE_SERVICE_COUNTS_H
@@ -40,7 +41,8 @@ struct service_counts {
 void service_counts_answer(struct service_counts *c, const struct service_request *q);
 void service_counts_batch(struct service_counts *c, uint64_t rows);
 uint64_t service_counts_sum(const uint64_t of[], size_t n);
-/* A bound that so many of the latencies are below: 0.5, 0.99; 0 if there are none. */
+/* A bound below which this part of the latencies lies, such as 0.5 or 0.99; 0 if there
+ * are none. */
 double service_counts_quantile(const struct service_counts *c, double part);
 
 #endif

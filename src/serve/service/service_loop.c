@@ -1,4 +1,7 @@
-/* service_loop.c - what the thread of a service waits for, and what is due. */
+/*
+ * service_loop.c - the events for which the thread of a service waits, and the work
+ * that is due at each turn.
+ */
 #include "service/service_parts.h"
 
 #include <errno.h>
@@ -8,8 +11,8 @@
 
 #define EVENTS 64
 
-/* End the workers of versions that were replaced, and forget these versions, once nobody
- * holds them, who could still submit a request. */
+/* End the workers of versions that were replaced. Forget such a version once it is not
+ * held any more, since a holder could still submit a request. */
 static void editions_tidy(struct service *s)
 {
     struct edition **at = &s->editions;
@@ -29,7 +32,7 @@ static void editions_tidy(struct service *s)
 }
 /* ---- A turn of the loop ---- */
 
-/* Wake the loop at `when`, unless it wakes earlier; < 0: not for that. */
+/* Wake the loop at `when`, unless it wakes earlier; < 0: no change. */
 void service_arm(struct service *s, double when, double now)
 {
     double left = when - now;

@@ -11,7 +11,7 @@
 #include "service/service.h"
 
 #define SAY_MAX 1024
-/* How often requests are looked at that wait for too long, while there are any. */
+/* How often requests are checked for having waited too long, while there are any. */
 #define EXPIRE_S 0.25
 /* A connection that has not said HELLO by then is closed. */
 #define HELLO_S 60
@@ -31,36 +31,37 @@ struct service {
     struct worker_link *strangers; /* without HELLO */
     struct edition *editions, *current;
     struct service_counts counts;
-    struct sentence *said, **said_end; /* to be passed on without the lock */
-    double expired;                    /* when that was looked at last */
-    double armed;                      /* what the timer is set to; < 0: nothing */
+    /* To be passed on without the lock. */
+    struct sentence *said, **said_end;
+    double expired; /* time of the last check */
+    double armed;   /* the time of the timer; < 0: off */
 };
 
 double service_now(const struct service *s);
 int service_error(struct error *err, const char *what);
-/* Have the loop wait for a descriptor, which is known by an address. */
+/* Make the loop wait for a descriptor, which is identified by an address. */
 int service_watch(struct service *s, int fd, void *what, uint32_t events,
                   struct error *err);
 /* A sentence for the user, passed on at the next service_unlock(). */
 void service_say(struct service *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Unlock, and pass on what has happened: answers, sentences, changes. */
+/* Unlock, and pass on answers, sentences and changes. */
 void service_unlock(struct service *s, struct rows_request_list *done);
 /* A version that takes requests; NULL: there is none. */
 struct edition *service_edition(struct service *s, int64_t version);
 void service_close_links(struct worker_link **list);
 
-/* Take the workers that connect. */
+/* Accept the workers that connect. */
 void service_accept(struct service *s);
-/* Something has arrived from a worker, or can be sent to it. */
+/* Data have arrived from a worker, or can be sent to it. */
 void service_link_event(struct service *s, struct worker_link *w, double now,
                         struct rows_request_list *done);
-/* Have the loop wait until links that are full take more. */
+/* Make the loop wait until full links accept more. */
 void service_watch_links(struct service *s, const struct edition *e);
-/* Connections that do not say what they are go. */
+/* Close connections that have not sent a HELLO in time. */
 void service_expire(struct service *s, double now, struct rows_request_list *done);
 
-/* Wake the loop at `when`, unless it wakes earlier; < 0: not for that. */
+/* Wake the loop at `when`, unless it wakes earlier; < 0: no change. */
 void service_arm(struct service *s, double when, double now);
 
 #endif

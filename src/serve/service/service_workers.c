@@ -1,18 +1,20 @@
-/* service_workers.c - the connections of workers: they come, say what they are, answer, and
- * go. */
+/*
+ * service_workers.c - the connections of workers: accept them, read their HELLO and
+ * their answers, and end them.
+ */
 #include "service/service_parts.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Bytes of an answer of a worker. */
+/* The largest answer of a worker, in bytes. */
 #define MESSAGE_MAX SERVICE_MAX
 
-/* One event each time something arrives: then all is read. */
+/* Edge-triggered: one event when data arrive, and then all of them are read. */
 #define ARRIVALS (EPOLLIN | EPOLLRDHUP | EPOLLET)
 
-/* ---- What the loop waits for ---- */
+/* ---- Descriptors in the loop ---- */
 
 static void link_watch(struct service *s, struct worker_link *w, uint32_t events)
 {
@@ -26,8 +28,8 @@ static void link_watch(struct service *s, struct worker_link *w, uint32_t events
         shutdown(w->fd, SHUT_RDWR);
 }
 
-/* A socket that did not take all that was to be sent: when it takes more. Otherwise it would
- * wake the loop each time that a worker reads. */
+/* Wait until a socket that did not accept all of a message can accept more. Otherwise
+ * it would wake the loop each time a worker reads. */
 void service_watch_links(struct service *s, const struct edition *e)
 {
     for (struct worker_link *w = e->workers; w; w = w->next) {
@@ -95,7 +97,7 @@ static size_t editions_count(const struct service *s)
     return n;
 }
 
-/* The version that a worker has, which may be new. */
+/* The version of a worker, which may be new. */
 static int edition_of(struct service *s, struct service_hello *hello,
                       struct edition **out, struct error *err)
 {
@@ -168,7 +170,7 @@ static void link_lose(struct service *s, struct worker_link *w, const char *why,
         edition_dispatch(e, now, done);
 }
 
-/* All that has arrived: an enum service_progress, or -1. */
+/* Read all that has arrived. Returns an enum service_progress, or -1. */
 static int link_read(struct service *s, struct worker_link *w, double now,
                      struct rows_request_list *done, struct error *err)
 {
@@ -201,7 +203,7 @@ void service_link_event(struct service *s, struct worker_link *w, double now,
 
 /* ---- Help by the thread of a request ---- */
 
-/* The only worker that is at something; NULL: there are several, or none. */
+/* The only busy worker; NULL: there are several, or none. */
 static struct worker_link *busy_link(const struct edition *e)
 {
     struct worker_link *busy = NULL;
@@ -225,8 +227,8 @@ static bool has_link(const struct edition *e, const struct worker_link *link)
     return w != NULL;
 }
 
-/* What has arrived. The thread of the service may be about to look at this link, too, so that
- * it alone ends one. */
+/* Handle what has arrived. The thread of the service may be about to look at this link
+ * as well, so only that thread ends a link. */
 static void link_help(struct service *s, struct worker_link *w, double now,
                       struct rows_request_list *done)
 {
@@ -236,7 +238,7 @@ static void link_help(struct service *s, struct worker_link *w, double now,
         shutdown(w->fd, SHUT_RDWR);
 }
 
-/* While the link is not watched, its answers wake the caller alone. */
+/* While the link is not watched, its answers only wake the caller. */
 void service_help(struct service *s, struct edition *e, int ms)
 {
     struct pollfd on = {.events = POLLIN};
