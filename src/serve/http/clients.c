@@ -19,7 +19,7 @@ struct client {
     struct client *older, *newer; /* in the list of its state */
 };
 
-/* Those in one state, in the order in which they came into it. */
+/* The clients in one state, in the order in which they entered it. */
 struct list {
     struct client *oldest, *newest;
 };
@@ -92,7 +92,8 @@ static void list_remove(struct clients *clients, struct client *c)
 
 /* ---- Clients ---- */
 
-/* What it reads is freed in a moment, by the thread that serves it. */
+/* The memory of the answer is freed in a moment, by the thread that serves the
+ * client. */
 static void bytes_forget(struct clients *clients, struct client *c)
 {
     clients->unread -= c->bytes;
@@ -106,7 +107,7 @@ static void end(struct clients *clients, struct client *c)
     shutdown(c->fd, SHUT_RDWR);
 }
 
-/* The oldest of these goes. False: there is none. */
+/* Disconnect the oldest of these. False: there is none. */
 static bool oldest_end(struct clients *clients, enum client_state state, bool is_extra)
 {
     struct client *c = clients->lists[state].oldest;
@@ -199,7 +200,7 @@ void clients_set(struct clients *clients, struct client *c, enum client_state st
     pthread_mutex_unlock(&clients->lock);
 }
 
-/* The one that has been reading longest goes, but for the newest. */
+/* Disconnect the client that has been reading longest, except the newest one. */
 static bool reader_end(struct clients *clients)
 {
     struct client *c = clients->lists[CLIENT_READS].oldest;
@@ -229,7 +230,8 @@ void clients_reads(struct clients *clients, struct client *c, uint64_t bytes,
     pthread_mutex_unlock(&clients->lock);
 }
 
-/* Only the thread that serves it takes it from being an extra one. */
+/* Only the thread that serves the client calls this, so only that thread gives it a
+ * slot. */
 bool clients_has_slot(struct clients *clients, struct client *c)
 {
     if (!c || !c->is_extra)

@@ -46,7 +46,7 @@ void exchange_refuse(struct exchange *x, int status, const char *fmt, ...)
     exchange_answer(x, status, infer_error_write(text, &x->answer));
 }
 
-/* The answer is libmicrohttpd's now. NULL: no memory. */
+/* The response belongs to libmicrohttpd from now on. NULL: no memory. */
 static struct MHD_Response *response_make(struct exchange *x)
 {
     struct MHD_Response *r;
@@ -95,7 +95,7 @@ void exchange_forget(struct exchange *x)
     x->outputs = 0;
 }
 
-/* What the request took is given back before the client reads the answer. */
+/* Free the memory of the request before the client reads the answer. */
 static void request_free(struct exchange *x)
 {
     exchange_forget(x);
@@ -171,8 +171,8 @@ static bool has_token(struct exchange *x)
            token_is_in(exchange_header(x, "Authorization"), token);
 }
 
-/* Without a token the names in the request are all that tells a person's from those of a
- * page of another site. */
+/* Without a token, only the names in the request distinguish requests of a person from
+ * those of a page of another site. */
 static bool is_of_another_site(struct exchange *x)
 {
     const char *host = exchange_header(x, "Host");
@@ -190,7 +190,7 @@ static bool is_of_another_site(struct exchange *x)
     return x->status != 0;
 }
 
-/* Nothing that follows such a header is read. */
+/* After such a header, nothing more is read from the connection. */
 static bool is_faulty(struct exchange *x, const struct request_line *line)
 {
     const char *why;
@@ -203,7 +203,8 @@ static bool is_faulty(struct exchange *x, const struct request_line *line)
     return true;
 }
 
-/* It would wait, and no one could ask how the service is. */
+/* Without a slot it would wait, and then the state of the service could not be asked
+ * for. */
 static void slot_check(struct exchange *x)
 {
     if (x->route->waits && !clients_has_slot(x->front->clients, x->client))
@@ -212,8 +213,8 @@ static void slot_check(struct exchange *x)
                         x->front->o.limits.clients);
 }
 
-/* What is refused without its body: x->status. A stranger does not learn which paths there
- * are. */
+/* Refuse a request before its body: x->status. A client without the token does not
+ * learn which paths exist. */
 static void header_check(struct exchange *x, const struct request_line *line)
 {
     int status;
@@ -265,7 +266,7 @@ static struct exchange *exchange_begin(struct front *f,
 
 /* ---- The body ---- */
 
-/* More memory, which is taken as bytes arrive. False: x->status says why not. */
+/* Get more memory as bytes arrive. False: x->status has the reason. */
 static bool room_make(struct exchange *x, size_t n)
 {
     struct front *f = x->front;
@@ -292,8 +293,8 @@ static bool room_make(struct exchange *x, size_t n)
     return true;
 }
 
-/* The body of a request that is refused is read, and dropped: a client that is still
- * sending would not see the answer. */
+/* The body of a refused request is read and dropped: a client that is still sending
+ * would not see the answer. */
 static void body_take(struct exchange *x, const char *upload, size_t n)
 {
     if (x->status != 0)
@@ -319,7 +320,7 @@ static enum MHD_Result header_turn(struct front *f, struct MHD_Connection *conne
     if (!x)
         return MHD_NO;
     *state = x;
-    /* A client that asks before it sends its body is answered instead. */
+    /* A client that waits for permission to send its body gets the refusal instead. */
     if (x->is_last || (x->status != 0 && exchange_header(x, "Expect")))
         return answer_send(x);
     return MHD_YES;

@@ -16,7 +16,7 @@
 #include "infer/infer.h"
 
 #define STATUS_MAX 600
-#define ROUTE_ARGS 2 /* parts of a path that differ: model, version */
+#define ROUTE_ARGS 2 /* variable parts of a path: model, version */
 
 struct route;
 
@@ -27,9 +27,9 @@ struct front {
     struct clients *clients;
     struct outlet *log;
     atomic_uint_fast64_t bodies;    /* bytes */
-    atomic_uint_fast64_t outputs;   /* bytes of predictions that are awaited */
-    atomic_uint asking;             /* requests that services have */
-    _Atomic(struct client *) asked; /* by whom, the last time */
+    atomic_uint_fast64_t outputs;   /* bytes of predictions that clients wait for */
+    atomic_uint asking;             /* requests that are at services */
+    _Atomic(struct client *) asked; /* the client of the latest one */
     atomic_uint_fast64_t answers[STATUS_MAX]; /* by status */
     /* The thread that disconnects clients that are late. */
     pthread_t thread;
@@ -71,11 +71,11 @@ struct exchange {
 
 /* ---- For the routes ---- */
 
-/* Give back what its rows and their prediction took. */
+/* Free the memory of its rows and their prediction. */
 void exchange_forget(struct exchange *x);
 /* A header of the request; NULL: there is none. */
 const char *exchange_header(struct exchange *x, const char *name);
-/* Answer with a sentence as the protocol has errors. */
+/* Answer with a sentence, in the protocol's form of an error. */
 void exchange_refuse(struct exchange *x, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The answer is in x->answer, unless rc is -1: then there was no memory. */

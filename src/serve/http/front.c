@@ -18,11 +18,11 @@
 #include "util/clock.h"
 #include "util/thread.h"
 
-/* How often late clients are looked for. */
+/* How often to look for late clients. */
 #define EXPIRE_S 0.5
 /* How long clients may take to read their last answers. */
 #define SETTLE_S 5
-/* Descriptors that are not for clients. */
+/* Descriptors that are not available to clients. */
 #define OTHER_FILES 256
 
 /* ---- Clients that come and go ---- */
@@ -86,7 +86,8 @@ static void expire_end(struct front *f)
 
 /* ---- The daemon ---- */
 
-/* Paths are compared as they come: a path in which %2F became a slash would be another. */
+/* Paths are compared as they arrive: with %2F decoded to a slash, a path would be
+ * another one. */
 static size_t keep_escapes(void *arg, struct MHD_Connection *connection, char *text)
 {
     (void)arg;
@@ -94,7 +95,8 @@ static size_t keep_escapes(void *arg, struct MHD_Connection *connection, char *t
     return strlen(text);
 }
 
-/* A descriptor for each client. Returns for how many there are enough. */
+/* Make room for a descriptor for each client. Returns the number of clients for which
+ * there are enough. */
 static size_t files_raise(size_t clients)
 {
     struct rlimit limit;
@@ -112,8 +114,8 @@ static size_t files_raise(size_t clients)
     return clients;
 }
 
-/* libmicrohttpd divides its limit by the threads, of which one may get all clients; ours,
- * in clients.h, is the one that holds. */
+/* libmicrohttpd divides its limit by the number of threads, and one thread may get all
+ * clients. So the limit that counts is ours, in clients.h. */
 static unsigned daemon_clients(const struct front *f)
 {
     return (unsigned)(f->o.limits.clients + 2 * CLIENTS_EXTRA) * f->o.limits.threads;
@@ -223,7 +225,7 @@ int front_create(const struct front_options *options, struct front **out,
     return 0;
 }
 
-/* The socket stays the caller's. */
+/* The caller still owns the socket. */
 void front_destroy(struct front *f)
 {
     if (!f)

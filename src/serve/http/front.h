@@ -52,9 +52,9 @@ struct front_options {
  * RAYTRAIN_EFAILED, RAYTRAIN_ENOMEM. */
 int front_create(const struct front_options *options, struct front **out,
                  struct error *err);
-/* Accepts no more connections, and ends all there are, once the answers have been read that there are, or after some
- * seconds. The services have been stopped (service_stop()), so that nothing
- * waits for an answer. NULL is fine. */
+/* Accept no more connections, wait until the last answers have been read, but only for
+ * some seconds, and close all connections. The services must have been stopped
+ * (service_stop()), so that no request waits for an answer. NULL is fine. */
 void front_destroy(struct front *f);
 
 #endif

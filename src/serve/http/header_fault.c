@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Those of which the service, or a proxy, uses one. */
+/* Headers of which the service, or a proxy, only uses one. */
 static const char *const singles[] = {
     "Host",
     "Content-Length",

@@ -1,8 +1,8 @@
 /*
- * header_fault.h - requests whose header says two things. A proxy in front of the
- * service may have read such a header in the other way, and takes the rest of the body
- * for a request of another client, or sends it for another host. libmicrohttpd takes
- * the first of the two, and up to version 0.9.76 ends a value at a NUL.
+ * header_fault.h - detect requests whose header is ambiguous. A proxy in front of the
+ * service may have read such a header in another way, and may take the rest of the body
+ * for a request of another client, or send it to another host. libmicrohttpd uses the
+ * first of two values, and up to version 0.9.76 ends a value at a NUL.
  */
 #ifndef RAYTRAIN_HTTP_HEADER_FAULT_H
 #define RAYTRAIN_HTTP_HEADER_FAULT_H

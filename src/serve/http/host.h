@@ -1,9 +1,9 @@
 /*
- * host.h - which names clients may have for a service that needs no token.
+ * host.h - which host names clients may use for a service that needs no token.
  *
- * A page of any site can let a browser on this machine send requests to 127.0.0.1, and with
- * a name of its own that it points to 127.0.0.1 it could read the answers, too. What the
- * browser says in Host and Origin tells such requests from others.
+ * A page of any site can make a browser on this machine send requests to 127.0.0.1. If
+ * the site's own name points to 127.0.0.1, the page could read the answers, too. Such
+ * requests are recognised by the Host and Origin headers of the browser.
  */
 #ifndef RAYTRAIN_HTTP_HOST_H
 #define RAYTRAIN_HTTP_HOST_H

@@ -1,8 +1,9 @@
 /*
- * infer_route.c - predictions: the rows of a request go to the service, while the
- * connection is suspended; when the answer is there, libmicrohttpd calls again. If only one
- * client asks, this thread waits for the answer itself for a moment, since another thread
- * would have to be woken to take it, and to wake this one.
+ * infer_route.c - predictions: the rows of a request go to the service, and the
+ * connection is suspended until the answer has arrived. Then libmicrohttpd calls again.
+ * If there is only one client, this thread first waits for the answer itself for a
+ * moment, because otherwise another thread would have to be woken to receive it, and to
+ * wake this one.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,12 +11,12 @@
 #include "http/route.h"
 #include "http/served_model.h"
 
-/* How long that is: other clients of this thread wait, too. */
+/* How long that moment is. Other clients of this thread have to wait, too. */
 #define HELP_MS 1
 
 enum phase { PHASE_ASKED, PHASE_SUSPENDED, PHASE_ANSWERED };
 
-/* By any thread. The exchange is not ours any more after this. */
+/* Called by any thread. After this, the exchange may not be used here. */
 static void on_answer(struct service_request *q)
 {
     struct exchange *x = q->arg;
@@ -102,9 +103,9 @@ static bool body_parse(struct exchange *x)
     return x->rows > 0;
 }
 
-/* No other request is under way, nor was the last one another client's: while a thread waits
- * for one answer it does not read the requests of its other clients, which would then be
- * answered one by one, and not in batches. */
+/* No other request is in progress, and the last one came from the same client. While a
+ * thread waits for an answer, it does not read the requests of its other clients; these
+ * would then be answered one by one, not in batches. */
 static bool is_alone(struct exchange *x)
 {
     bool again = atomic_exchange(&x->front->asked, x->client) == x->client;
@@ -133,7 +134,8 @@ void answer_infer(struct exchange *x)
         suspend(x);
 }
 
-/* To the version that is current now, which may be another one: from the body on. */
+/* Submit it again to the version that is current now, which may differ: start from the
+ * body. */
 static void ask_again(struct exchange *x)
 {
     x->is_again = true;

@@ -14,7 +14,7 @@
 
 #define BACKLOG  1024
 #define PORT_MAX 65535
-#define LOOPBACK "127.0.0.1" /* for a port alone */
+#define LOOPBACK "127.0.0.1" /* if only a port is given */
 
 /* ---- A Unix socket ---- */
 
@@ -39,7 +39,8 @@ static int directory_check(const char *path, struct error *err)
     return 0;
 }
 
-/* 0: nothing listens on the socket. EAGAIN: what does has not taken those that wait. */
+/* 0: no process listens on the socket. EAGAIN: one does, but has not accepted those
+ * that wait. */
 static int listener_look(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), why = 0;
@@ -54,7 +55,7 @@ static int listener_look(const struct sockaddr_un *address)
     return why;
 }
 
-/* A socket of a service that has ended. 0: there is none any more. */
+/* Remove a socket of a service that has ended. 0: the path is free. */
 static int old_remove(const struct sockaddr_un *address, struct error *err)
 {
     struct stat st;

@@ -28,11 +28,11 @@ struct listening {
  */
 int listening_open(const char *text, bool has_token, struct listening *a,
                    struct error *err);
-/* The address that is meant by `text`: a port alone is one of 127.0.0.1. To buf, of
- * PATH_MAX + 8 bytes. */
+/* Write to buf, of PATH_MAX + 8 bytes, the full address that `text` stands for: a port
+ * alone is one of 127.0.0.1. */
 void listening_in_full(const char *text, char *buf);
-/* As a->text, but by the name that the user has written, if it is one: a certificate has
- * names. To buf, of PATH_MAX + 8 bytes. */
+/* Like a->text, but with the name that the user has written, if it is one, since
+ * certificates contain names. Written to buf, of PATH_MAX + 8 bytes. */
 void listening_name(const struct listening *a, char *buf);
 /* Closes it, and removes a Unix socket. */
 void listening_close(struct listening *a);

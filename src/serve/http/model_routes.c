@@ -1,4 +1,7 @@
-/* model_routes.c - what there is: the server, its models, and whether they are ready. */
+/*
+ * model_routes.c - the routes about the server and its models: which there are, and
+ * whether they are ready.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

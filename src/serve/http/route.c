@@ -38,8 +38,8 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* n bytes with %XX decoded, into `out`, which has room for n + 1. False: a NUL, or a % of
- * something else. */
+/* Decode the %XX in n bytes into `out`, which has room for n + 1. False: there is a
+ * NUL, or a % that is not followed by two digits. */
 static bool decode(const char *text, size_t n, char *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -68,7 +68,7 @@ static void args_free(struct exchange *x)
     }
 }
 
-/* Take the part of a path that a "*" stands for. 0, 404 or 500. */
+/* Take the part of a path that stands for a "*". 0, 404 or 500. */
 static int arg_take(struct exchange *x, int i, const char *text, size_t n)
 {
     if (n == 0 || i >= ROUTE_ARGS)
@@ -79,7 +79,7 @@ static int arg_take(struct exchange *x, int i, const char *text, size_t n)
     return decode(text, n, x->args[i]) ? 0 : 404;
 }
 
-/* Is this path meant? Then x->args has its arguments. 0, 404 or 500. */
+/* Does the path match? Then x->args has its arguments. 0, 404 or 500. */
 static int path_match(struct exchange *x, const char *pattern, const char *path)
 {
     int args = 0, status = 0;
@@ -156,7 +156,7 @@ struct service *route_service(struct exchange *x)
     return NULL;
 }
 
-/* The number of a version; -1: it is none. */
+/* The number of a version; -1: it is not a number. */
 static int64_t version_of(const char *text)
 {
     char *end;

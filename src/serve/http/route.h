@@ -1,6 +1,6 @@
 /*
- * route.h - which method and path are for which function. A path is looked up in a table;
- * nothing else is ever done with it.
+ * route.h - which function handles which method and path. Paths are only compared with
+ * a table; nothing else is done with them.
  */
 #ifndef RAYTRAIN_HTTP_ROUTE_H
 #define RAYTRAIN_HTTP_ROUTE_H

@@ -1,6 +1,6 @@
 /*
- * served_model.h - a version of a model as the protocol has it, made of what its workers
- * say. It is attached to the edition (service/service.h).
+ * served_model.h - a version of a model as the protocol describes it, made from the
+ * HELLO of its workers. It is attached to the edition (service/service.h).
  */
 #ifndef RAYTRAIN_HTTP_SERVED_MODEL_H
 #define RAYTRAIN_HTTP_SERVED_MODEL_H

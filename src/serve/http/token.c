@@ -17,7 +17,7 @@
 #define TOKEN_MIN    16
 #define TOKEN_MAX    4096
 
-/* Of the file itself, so that it is the one that is read. */
+/* Check the open file itself, so that it is the one that is read. */
 static int private_check(int fd, const char *path, struct error *err)
 {
     struct stat st;
@@ -82,7 +82,8 @@ int token_open(const char *path, char **token, struct error *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), rc;
 
     if (fd < 0 && errno == ENOENT) {
-        if (token_make(path, err) < 0 && errno != EEXIST) /* another service has */
+        /* Another service has made one */
+        if (token_make(path, err) < 0 && errno != EEXIST)
             return -1;
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     }
@@ -106,7 +107,8 @@ bool token_is_in(const char *authorization, const char *token)
     authorization += 7;
     authorization += strspn(authorization, " ");
     n_given = strlen(authorization);
-    /* As many steps as the given text has characters, wherever it differs. */
+    /* Always as many steps as the given text has characters, regardless of where it
+     * differs. */
     a = (const volatile unsigned char *)authorization;
     for (size_t i = 0; i < n_given; i++)
         differ |= a[i] ^ b[i % n];

@@ -1,5 +1,7 @@
-/* watch_routes.c - what happens: numbers for Prometheus, the same for the page, and the
- * page. */
+/*
+ * watch_routes.c - the routes that show what the service does: metrics for Prometheus,
+ * the same numbers for the page, and the page.
+ */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -200,7 +202,7 @@ static void http_write(FILE *out, struct front *f)
             clients.unread);
 }
 
-/* How all of them are; NULL: no memory. */
+/* The state of each service; NULL: no memory. */
 static struct service_state *states_of(const struct front_options *o)
 {
     struct service_state *states = calloc(o->n_services + 1, sizeof *states);
