@@ -21,9 +21,9 @@ struct writing {
 };
 
 /*
- * A request is idempotent, so it is tried again on another server, whatever became of the
- * first one. HAProxy can do so as long as it has all of the request, hence the size of its
- * buffers.
+ * A prediction can be repeated safely, so it is tried again on another server,
+ * regardless of how the first one failed. HAProxy can do so if its buffer holds the
+ * whole request; hence the size of the buffers.
  */
 static const char head[] =
     "global\n"
@@ -64,7 +64,7 @@ static int refuse(struct writing *w, const struct place_found *place, const char
     return -1;
 }
 
-/* HAProxy passes on the token of a client: it is the same for all. */
+/* HAProxy passes on the token of a client, so all services need the same one. */
 static int token_check(struct writing *w, const struct place_found *place)
 {
     const char *path = place->address.token_file;
@@ -87,7 +87,7 @@ static int token_check(struct writing *w, const struct place_found *place)
     return rc;
 }
 
-/* Without spaces, which would be words of the configuration of their own. */
+/* It has no spaces, which would split it into several words of the configuration. */
 static bool is_word(const char *text)
 {
     return text[strcspn(text, " \t\r\n\"'\\#$")] == '\0';
@@ -99,7 +99,7 @@ static int host_length(const char *at)
     return (int)(*at == '[' ? strcspn(at, "]") + 1 : strcspn(at, ":/"));
 }
 
-/* HAProxy compares a certificate with names only. */
+/* HAProxy only compares certificates with names. */
 static int tls_check(struct writing *w, const struct place_found *place, const char *at)
 {
     struct in6_addr ignored;
@@ -118,7 +118,7 @@ static const char signed_by[] =
     "    # ca-file: for a certificate that a CA has signed, name that of the CA,\n"
     "    # or @system-ca\n";
 
-/* The services of a run may have a certificate each, of their own host. */
+/* Each service of a run may have a certificate of its own, for its host. */
 static void tls_write(struct writing *w, const char *at, const char *cert)
 {
     int n = host_length(at);
@@ -156,7 +156,7 @@ static void server_write(struct writing *w, const struct place_found *place)
             place->host);
 }
 
-/* Only its own host reaches it. */
+/* It can only be reached from its own host. */
 static bool is_local(const struct place_address *a)
 {
     return a->socket || strstr(a->url, "://127.") || strstr(a->url, "://[::1]") ||

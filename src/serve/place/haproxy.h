@@ -9,9 +9,10 @@
 
 #include "place/place.h"
 
-/* To `out`, a whole configuration that listens at `bind`, "127.0.0.1:8080": all services
- * of a run. RAYTRAIN_ENOTFOUND: there are none; RAYTRAIN_EINVAL: one is only reached from
- * its own host, or clients would need a token for each of them. */
+/* Write to `out` a whole configuration that listens at `bind`, such as
+ * "127.0.0.1:8080", for all services of a run. RAYTRAIN_ENOTFOUND: there are none;
+ * RAYTRAIN_EINVAL: one can only be reached from its own host, or each has its own
+ * token. */
 int haproxy_write(const char *run_or_checkpoint, const char *bind, FILE *out,
                   struct error *err);
 

@@ -1,4 +1,7 @@
-/* place.c - in order: names; make, write and remove; find; what to type. */
+/*
+ * place.c - the directories of services. In order: their names; make, write and remove
+ * them; find them; the command for a user.
+ */
 #include "config.h"
 
 #include "place/place.h"
@@ -83,8 +86,8 @@ static bool is_left(const char *name)
     return *end == '\0' && pid > 0 && process_birth((pid_t)pid) == 0;
 }
 
-/* May a service write there what its clients believe? The owner of the folder can put
- * something else in its place. */
+/* May a service write its address there for clients? The owner of the folder can
+ * replace it. */
 static int folder_check(const char *folder, int fd, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
@@ -104,7 +107,7 @@ static int folder_check(const char *folder, int fd, struct error *err)
                      why.text);
 }
 
-/* Takes the descriptor of the folder. */
+/* Takes ownership of the folder's descriptor. */
 static void left_remove(const char *folder, int fd)
 {
     DIR *all = fdopendir(fd);
@@ -204,7 +207,7 @@ void place_remove(const char *dir)
 
 /* ---- The name of this host ---- */
 
-/* Its first address that is not of the loopback; NULL: it has none. */
+/* Its first address that is not a loopback address; NULL: it has none. */
 static char *address_of_host(const char *host)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -251,7 +254,7 @@ static const char *text_of(const json_t *json, const char *key)
     return json_string_value(json_object_get(json, key));
 }
 
-/* Is the process that wrote it there? That of another host may be. */
+/* Does the process that wrote it still exist? On another host it may. */
 static bool is_alive(const json_t *json, bool here)
 {
     pid_t pid = (pid_t)json_integer_value(json_object_get(json, "pid"));
@@ -260,7 +263,7 @@ static bool is_alive(const json_t *json, bool here)
     return !here || (pid > 0 && process_birth(pid) == (unsigned long long)born);
 }
 
-/* Would it be more than one line, or another option of a command? */
+/* Is it safe in a command: one line, and not an option? */
 static bool is_plain(const json_t *json)
 {
     const char *key, *url = text_of(json, "url");
@@ -418,7 +421,7 @@ static int curl_words(const struct place_address *a, char ***words, struct error
     return rc;
 }
 
-/* The token is not in the command line, where other users see it. */
+/* The token is not part of the command line, where other users could see it. */
 char *place_curl(const struct place_address *a)
 {
     char **words = NULL, *line = NULL, *file = NULL, *all = NULL;

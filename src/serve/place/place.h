@@ -1,15 +1,16 @@
 /*
- * place.h - where a run is served, for its clients: RUN/serve/HOST.PID, a directory that
- * only this user reads, with address.json and, if there is one, the token. The directories
- * of services that have ended on this host are removed by the next one.
+ * place.h - where a run is served, for its clients: RUN/serve/HOST.PID, a directory
+ * that only this user can read, with address.json and, if there is one, the token. A
+ * new service removes the directories of services that have ended on this host.
  *
- *   {"host", "pid", "born", "model": NAME or null for several, "url", "socket": PATH or null,
- *    "address": IP or null, "token_file": PATH or null, "tls_cert": PATH or null}
+ *   {"host", "pid", "born", "model": NAME or null for several, "url", "socket": PATH or
+ * null, "address": IP or null, "token_file": PATH or null, "tls_cert": PATH or null}
  *
- * Its paths are absolute if they exist, and that of a socket if it is not too long for one.
+ * Its paths are absolute if they exist, and that of a socket if it is not too long for
+ * one.
  *
- * What another user has written there is found, too, but is only shown: no file that it
- * names is read, and no token is sent to its URL.
+ * What another user has written there is found, too, but only shown: files that it
+ * names are not read, and no token is sent to its URL.
  */
 #ifndef RAYTRAIN_PLACE_PLACE_H
 #define RAYTRAIN_PLACE_PLACE_H
@@ -24,8 +25,9 @@ struct place_address {
     const char *url;        /* "http://127.0.0.1:8080" */
     const char *socket;     /* NULL: it listens at a port */
     const char *token_file; /* NULL: clients need none */
-    const char *address;  /* of the host in the URL, as numbers, for clients that do not
-                               know its name; NULL: none */
+    /* The address in the URL as numbers, for clients that do not know its name; NULL:
+     * none. */
+    const char *address;
     const char *tls_cert; /* by which clients verify it; NULL: without TLS */
 };
 
@@ -35,16 +37,16 @@ struct place_address {
  * "10.0.0.1:8080", remains as it is. */
 int place_name(const char *text, char **name, char **address, struct error *err);
 
-/* A new directory below that of the run, of the checkpoint, or of the models;
+/* A new directory below that of the run, of the checkpoint, or of the models.
  * malloc'ed. */
 int place_make(const char *run_or_checkpoint, char **dir, struct error *err);
-/* For clients: whole, or as it was before. */
+/* Write the address for clients, atomically. */
 int place_write(const char *dir, const struct place_address *address,
                 struct error *err);
-/* With all that is in it. NULL is fine. */
+/* Remove the directory and its contents. NULL is fine. */
 void place_remove(const char *dir);
 
-/* One that answers, or is on another host, which cannot be asked. */
+/* A service that answers, or is on another host, where that cannot be checked. */
 struct place_found {
     const char *host;
     bool here;           /* on this host */
@@ -55,8 +57,9 @@ struct place_found {
 int place_each(const char *run_or_checkpoint,
                void (*found)(void *arg, const struct place_found *place), void *arg,
                size_t *n, struct error *err);
-/* What a person types in a shell to ask it for its model, or for the names of its models:
- * malloc'ed, NULL without memory. If this host does not know the name in the URL, the address is added. */
+/* The shell command that asks a service for its model, or for the names of its models.
+ * malloc'ed, NULL without memory. The address is added if this host does not know the
+ * name in the URL. */
 char *place_curl(const struct place_address *address);
 
 #endif
