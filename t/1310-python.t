@@ -449,6 +449,59 @@ test_expect_success 'SIGTERM to a worker names its rank, until the next attempt'
 	eventually test -f runs/taken/checkpoint_000001.h5 && kill -KILL $(cat companion-1) && wait $pid &&
 	json_is runs/taken/logs/attempt-0/attempt.json .outcome stopped .cause preempted
 '
+# Rank 0 has 1.0 in all reports, the mean is 1.5.
+script kinds.py <<\END_OF_PYTHON
+import raytrain as train
+for _ in range(2):
+	train.report({"score": 1.0 + train.get_context().get_world_rank()},
+		checkpoint=train.Checkpoint.from_dict({"x": 1}))
+END_OF_PYTHON
+cat >kinds.sh <<\END
+test $KIND = mean || exec "$PYTHON" kinds.py
+echo $RANK >of-$RANK && for i in 1 2; do
+	raytrain-report score=$((RANK + 1)) --checkpoint of-$RANK || exit
+done
+END
+# kinds NAME WORKERS FIRST SECOND: a run that reports the one kind, and then goes on with the other.
+kinds () {
+	export PYTHON KIND &&
+	KIND=$3 && $run --name $1 -n $2 --score score -- sh kinds.sh 2>err.1 &&
+	KIND=$4 && $run --name $1 -n $2 --score score --resume --set seed=2 -- sh kinds.sh 2>err.2 &&
+	! grep "checkpoint_score_attribute" err.1
+}
+test_expect_success 'a score that is a mean first and then of rank 0, or the reverse, has a warning' '
+	kinds mean 2 mean rank0 &&
+	test "$(grep -c "score is the value of rank 0 from iteration 3 on, and was the mean" err.2)" = 1 &&
+	kinds rank0 2 rank0 mean &&
+	grep "score is the mean over the workers from iteration 3 on, and was the value of rank 0" err.2 &&
+	kinds same 2 rank0 rank0 && ! grep "from iteration" err.2 &&
+	kinds alone 1 mean rank0 && ! grep "from iteration" err.2
+'
+test_expect_success 'raytrain-inspect says what the metrics are where means and values of rank 0 meet' '
+	raytrain-inspect runs/mean >out && grep "the values are means, rank 0.s from 3 on" out &&
+	raytrain-inspect runs/same >out && ! grep "values are" out &&
+	raytrain-inspect --compare runs/mean runs/same >out &&
+	grep "^they are  *means, rank 0.s from 3 on  *rank 0.s$" out &&
+	raytrain-inspect --compare runs/same runs/alone >out && ! grep "they are" out &&
+	raytrain-inspect --compare --json runs/rank0 runs/alone | jq -c ".runs[].metrics_are" >got &&
+	printf "%s\n" "[{\"iteration\":1,\"of\":\"rank0\"},{\"iteration\":3,\"of\":\"mean\"}]" "[]" >want &&
+	test_cmp want got
+'
+test_expect_success 'best_checkpoints and get_best_checkpoint() warn of such a score, once' '
+	PYTHONPATH=$stage/share/raytrain/python "$PYTHON" - <<-\EOT
+	import warnings
+	from raytrain import Result
+	for name, texts in ("mean", ["score is the value of rank 0 from the checkpoint of iteration 3 on, "
+	                    "and the mean over the workers before"]), ("same", []), ("alone", []):
+	    with warnings.catch_warnings(record=True) as seen:
+	        warnings.simplefilter("always")
+	        result = Result.from_path("runs/" + name)
+	        for _ in range(2):
+	            assert len(result.best_checkpoints) == 4
+	            assert result.get_best_checkpoint("score", "max")
+	    assert [str(w.message).split(":")[0] for w in seen] == texts, [str(w.message) for w in seen]
+	EOT
+'
 test_expect_success 'outside raytrain-run there is no preemption' '
 	PYTHONPATH=$stage/share/raytrain/python "$PYTHON" -c "
 import raytrain

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _metrics, _returned, _session, _shipping
@@ -68,6 +69,7 @@ class Result:
         self._keeps_value = False  # the directory of the run has it
         self._config = config
         self._history: list[dict[str, Any]] | None = None
+        self._warned: set[str] = set()  # metrics that are of two kinds
 
     # ---- Where one comes from ----
 
@@ -150,9 +152,12 @@ class Result:
     @property
     def metrics_history(self) -> list[_metrics.Metrics]:
         """A dict for each report, in the order of the iterations."""
+        return [_metrics.of_report(report) for report in self._reports()]
+
+    def _reports(self) -> list[dict[str, Any]]:
         if self._history is None:
             self._history = read_history(self.path) if self.path else []
-        return [_metrics.of_report(report) for report in self._history]
+        return self._history
 
     @property
     def metrics_dataframe(self) -> pandas.DataFrame:
@@ -187,7 +192,31 @@ class Result:
         return list(self._best_checkpoints)
 
     def _ranked(self) -> list[tuple[str, dict[str, Any]]]:
-        return ranked(self._kept(), *(score_of(self.path) if self.path else (None, 1)))
+        score, sign = score_of(self.path) if self.path else (None, 1)
+        if score is not None:
+            self._warn_of_kinds(score)
+        return ranked(self._kept(), score, sign)
+
+    def _warn_of_kinds(self, metric: str) -> None:
+        """Once, if checkpoints are compared by means over the workers and by values of
+        rank 0. Of one worker they are the same."""
+        if not self.path or metric in self._warned:
+            return
+        files = checkpoint_files(self.path)
+        kinds = [(report["training_iteration"], isinstance(report.get("reported"), dict))
+                 for report in self._reports()
+                 if report["training_iteration"] in files and report.get("world_size") != 1
+                 and metric in (report.get("by_rank") or {})]
+        for (_, before), (iteration, now) in zip(kinds, kinds[1:]):
+            if before != now:
+                self._warned.add(metric)
+                words = ["the mean over the workers", "the value of rank 0"]
+                warnings.warn(
+                    f"{metric} is {words[now]} from the checkpoint of iteration {iteration} "
+                    f"on, and {words[before]} before: they are compared as they are; "
+                    "metrics_dataframe and h5dump have the means and the values of rank 0 of "
+                    "all reports", stacklevel=4)
+                return
 
     def get_best_checkpoint(self, metric: str, mode: str) -> Checkpoint | None:
         """The checkpoint with the best value of a metric; the newer of two equal ones.
@@ -208,6 +237,7 @@ class Result:
         if mode not in ("max", "min"):
             raise InvalidArgument(f"mode is 'max' or 'min', not {mode!r}")
         kept = self._by_age()
+        self._warn_of_kinds(metric)
         if not kept:
             raise NoSuchCheckpoint(f"{self.path}: there is no checkpoint")
         sign = 1 if mode == "max" else -1

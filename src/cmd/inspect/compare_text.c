@@ -155,6 +155,29 @@ static void metric_row(json_t *rows, json_t *runs, const char *name, const char 
     free(label);
 }
 
+/* Where means over the workers and values of rank 0 are beside each other. */
+static void kinds_row(json_t *rows, json_t *runs)
+{
+    json_t *cells = json_array(), *seen = json_object(), *run, *kind;
+    size_t i, k;
+
+    json_array_foreach(runs, i, run)
+    {
+        const json_t *kinds = json_object_get(run, "metrics_are");
+        char *text = run_summary_kinds_text(kinds);
+
+        json_array_append_new(cells, json_string(text ? text : "-"));
+        json_array_foreach((json_t *)(uintptr_t)kinds, k, kind)
+            json_object_set_new(seen, string_of(kind, "of"), json_true());
+        free(text);
+    }
+    if (json_object_size(seen) > 1)
+        row_add(rows, "they are", cells);
+    else
+        json_decref(cells);
+    json_decref(seen);
+}
+
 static void metrics_add(json_t *rows, json_t *runs)
 {
     json_t *names = run_summary_metrics(runs), *name;
@@ -162,6 +185,8 @@ static void metrics_add(json_t *rows, json_t *runs)
 
     if (json_array_size(names) > 0)
         row_add(rows, "metrics (iteration)", NULL);
+    if (json_array_size(names) > 0)
+        kinds_row(rows, runs);
     json_array_foreach(names, i, name)
     {
         const char *metric = json_string_value(name);

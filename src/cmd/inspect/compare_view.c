@@ -21,6 +21,8 @@
 #include "util/argv.h"
 #include "util/quote.h"
 
+#define FIELD_WORKERS 6 /* world_size, in report_fields */
+
 /* ---- Metrics ---- */
 
 static double value_at(const struct metric_column *c, size_t row)
@@ -69,7 +71,7 @@ static json_t *column_json(const struct metrics_table *t, const struct metric_co
 static int metrics_set(json_t *run, const char *path, struct error *err)
 {
     struct metrics_table table = {0};
-    json_t *metrics = json_object();
+    json_t *metrics = json_object(), *kinds = json_array();
     int rc = metrics_load_table(path, &table, err);
 
     for (size_t i = 0; rc == 0 && i < table.n_columns; i++) {
@@ -81,6 +83,11 @@ static int metrics_set(json_t *run, const char *path, struct error *err)
         if (one)
             json_object_set_new(metrics, c->name, one);
     }
+    for (size_t i = 0; rc == 0 && i < table.n; i++)
+        run_summary_kinds_add(kinds, table.fields[i][0].integer,
+                              table.fields[i][FIELD_WORKERS].integer,
+                              table.of_rank0[i]);
+    json_object_set_new(run, "metrics_are", kinds);
     json_object_set_new(run, "metrics", metrics);
     json_object_set_new(run, "reports", json_integer((json_int_t)table.n));
     metrics_table_clear(&table);

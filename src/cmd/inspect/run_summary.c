@@ -180,6 +180,38 @@ json_t *run_summary_metrics(const json_t *runs)
     return names;
 }
 
+void run_summary_kinds_add(json_t *kinds, int64_t iteration, int64_t workers,
+                           bool of_rank0)
+{
+    const char *of = of_rank0 ? "rank0" : "mean";
+    const json_t *last = json_array_get(kinds, json_array_size(kinds) - 1);
+
+    if (workers > 1 && strcmp(string_of(last, "of"), of) != 0)
+        json_array_append_new(kinds, json_pack("{s:I, s:s}", "iteration",
+                                               (json_int_t)iteration, "of", of));
+}
+
+char *run_summary_kinds_text(const json_t *kinds)
+{
+    char *text = NULL, *longer;
+    json_t *kind;
+    size_t i;
+
+    json_array_foreach((json_t *)(uintptr_t)kinds, i, kind)
+    {
+        const char *word =
+            strcmp(string_of(kind, "of"), "mean") == 0 ? "means" : "rank 0's";
+
+        if ((i == 0 ? asprintf(&longer, "%s", word)
+                    : asprintf(&longer, "%s, %s from %lld on", text ? text : "", word,
+                               (long long)integer_of(kind, "iteration"))) < 0)
+            break;
+        free(text);
+        text = longer;
+    }
+    return text ? text : strdup("-");
+}
+
 int run_summary_order(const json_t *runs, const char *metric)
 {
     int all = 0;

@@ -26,6 +26,16 @@ json_t *run_summary(const char *run, bool running);
  * Each run has an object "metrics". NULL without memory. */
 json_t *run_summary_metrics(const json_t *runs);
 
+/*
+ * What the metrics in the reports of a run are, in the order of these, a member for each
+ * change: [{"iteration": 1, "of": "mean"}, {"iteration": 4, "of": "rank0"}]. Reports of one
+ * worker are left out, since there the two are the same.
+ */
+void run_summary_kinds_add(json_t *kinds, int64_t iteration, int64_t workers,
+                           bool of_rank0);
+/* "means, rank 0's from 4 on", or "-". To free(). */
+char *run_summary_kinds_text(const json_t *kinds);
+
 /* Is it the metric by which all runs keep checkpoints, in the same direction? 1: the
  * lowest is best, 2: the highest; 0: no. */
 int run_summary_order(const json_t *runs, const char *metric);

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "inspect/output.h"
+#include "inspect/run_summary.h"
 #include "inspect/views.h"
 
 #include <math.h>
@@ -121,6 +122,19 @@ static json_t *metrics_json(const json_t *reports)
         }
     }
     return all;
+}
+
+/* What they are: means, or rank 0's. */
+static json_t *kinds_json(const json_t *reports)
+{
+    json_t *kinds = json_array(), *report;
+    size_t i;
+
+    json_array_foreach((json_t *)(uintptr_t)reports, i, report)
+        run_summary_kinds_add(kinds, integer_of(report, "training_iteration"),
+                              integer_of(report, "world_size"),
+                              json_object_get(report, METRICS_REPORTED) != NULL);
+    return kinds;
 }
 
 /* How the configuration of an attempt differs from that of the one before; NULL: not at
@@ -258,6 +272,7 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
                         json_integer((json_int_t)json_array_size(reports)));
     json_object_set(out, "last_report", last ? last : json_null());
     json_object_set_new(out, "metrics", metrics_json(reports));
+    json_object_set_new(out, "metrics_are", kinds_json(reports));
     json_decref(reports);
     return out;
 }
@@ -411,6 +426,16 @@ static bool typed_print(FILE *out, const json_t *last)
     fputc('\n', out);
     free(text);
     return true;
+}
+
+/* Where means over the workers and values of rank 0 meet. */
+static void kinds_print(FILE *out, const json_t *kinds)
+{
+    char *text = json_array_size(kinds) > 1 ? run_summary_kinds_text(kinds) : NULL;
+
+    if (text)
+        fprintf(out, "the values are %s\n", text);
+    free(text);
 }
 
 static void metrics_print(FILE *out, json_t *metrics)
@@ -568,6 +593,7 @@ void inspect_run_print(FILE *out, const json_t *run)
     fputc('\n', out);
     attempts_print(out, json_object_get(run, "attempts"));
     metrics_print(out, json_object_get(run, "metrics"));
+    kinds_print(out, json_object_get(run, "metrics_are"));
     checkpoints_print(out, run);
     next_print(out, run);
 }

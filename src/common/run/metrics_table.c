@@ -392,7 +392,8 @@ static int row_make(struct metrics_table *t)
         member(t, METRICS_IF_MISSING))
         return 0;
     if (rows_supersede(t, row, integer_or_0(member(t, "attempt"))) < 0 ||
-        array_grow(&t->fields, &t->room, t->n, sizeof *t->fields) < 0)
+        array_grow(&t->fields, &t->room, t->n, sizeof *t->fields) < 0 ||
+        array_grow(&t->of_rank0, &t->of_rank0_room, t->n, sizeof *t->of_rank0) < 0)
         return -1;
     return 1;
 }
@@ -426,6 +427,7 @@ int metrics_table_add(struct metrics_table *t, const char *line, size_t n)
         return rc;
     fields_fill(t);
     t->keeps_rank0 = member(t, METRICS_REPORTED) != NULL;
+    t->of_rank0[t->n] = t->keeps_rank0;
     by_rank = member(t, "by_rank");
     if (by_rank && report_members_read(&t->by_rank, by_rank->value, by_rank->value_n)) {
         if (values_add(t) < 0)
@@ -456,6 +458,7 @@ void metrics_table_clear(struct metrics_table *t)
     }
     free(t->columns);
     free(t->fields);
+    free(t->of_rank0);
     free(t->superseded);
     for (size_t i = 0; i < METRIC_KINDS; i++)
         json_decref(t->index[i]);

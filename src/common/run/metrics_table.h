@@ -57,6 +57,8 @@ struct superseded_report {
 
 struct metrics_table {
     size_t n, room; /* reports that count */
+    bool *of_rank0; /* of each: its metrics are rank 0's values, not means */
+    size_t of_rank0_room;
     union report_cell (*fields)[REPORT_FIELDS];
     struct metric_column *columns; /* in the order in which they first appear */
     size_t n_columns, columns_room;

@@ -588,7 +588,7 @@ static int report(raytrain_context *ctx, struct combined *c, struct call *call)
     saving_go(ctx->saving);
     ctx->iteration++;
     if (ctx->iterations_since_restore++ == 0)
-        setting_notes(ctx, c->values, c->report.n_metrics);
+        setting_notes(ctx, c->values, c->report.n_metrics, keeps_rank0(c));
     ctx->last_report = clock_now();
     heartbeat_reported();
     ctx->data_waited_s = fmax(data_waited_s(ctx), 0);

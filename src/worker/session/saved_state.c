@@ -301,6 +301,24 @@ int session_state_save(raytrain_context *ctx, struct comm *comm,
     return data_decisions_save(&ctx->decisions, ck, err);
 }
 
+/* What the score in a checkpoint of this run is, for a warning (setting_notes.h). */
+static void kind_restore(raytrain_context *ctx, raytrain_checkpoint *ck)
+{
+    const char *score =
+        ctx->env.config->run_config.checkpoint_config.checkpoint_score_attribute;
+    const struct checkpoint_meta *meta = checkpoint_meta(ck);
+    char *reported = NULL;
+    bool has = false;
+
+    for (size_t i = 0; score && i < meta->n_metrics; i++)
+        has = has || strcmp(meta->metrics[i].name, score) == 0;
+    if (!has || session_reported_get(ck, &reported, NULL) < 0)
+        return;
+    ctx->restored_workers = meta->world_size;
+    ctx->restored_of_rank0 = reported != NULL;
+    free(reported);
+}
+
 int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err)
 {
@@ -308,5 +326,7 @@ int session_state_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
         if (parts[i].restore(ctx, ck, err) < 0)
             return -1;
     }
+    if (ctx->restored_own && ctx->comm->rank == 0)
+        kind_restore(ctx, ck);
     return 0;
 }

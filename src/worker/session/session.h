@@ -131,6 +131,9 @@ struct raytrain_context {
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
+    /* Rank 0: what its metrics are, and of how many workers; 0: no matter (setting_notes.h) */
+    int restored_workers;
+    bool restored_of_rank0;
     struct session_opened *opened; /* those of raytrain_checkpoint_open() */
     struct journal *journal;       /* rank 0's reports */
     struct tiers *tiers;           /* NULL: none */

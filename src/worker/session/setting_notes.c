@@ -1,6 +1,6 @@
 /*
- * setting_notes.c - settings that have no effect, perhaps because they are misspelt: after
- * the first report of an attempt, rank 0 warns of them.
+ * setting_notes.c - settings that have no effect, perhaps because they are misspelt, or not
+ * the one that is meant: after the first report of an attempt, rank 0 warns of them.
  */
 #include "session/setting_notes.h"
 
@@ -84,6 +84,23 @@ static void metric_note(const raytrain_context *ctx, const char *setting,
               near ? near : "", near ? "\"?" : "");
 }
 
+/* Of one worker the mean is its value. */
+static void kind_note(const raytrain_context *ctx, const char *score, bool of_rank0)
+{
+    static const char mean[] = "the mean over the workers",
+                      rank0[] = "the value of rank 0";
+
+    if (ctx->restored_workers == 0 || of_rank0 == ctx->restored_of_rank0 ||
+        (ctx->restored_workers == 1 && ctx->comm->size == 1))
+        return;
+    event_add(ctx->env.log_dir, EVENT_WARNING,
+              "checkpoint_score_attribute: %s is %s from iteration %lld on, and was %s "
+              "before: checkpoints are ranked by both as they are; to rank them alike, "
+              "begin another run with --resume=CHECKPOINT",
+              score, of_rank0 ? rank0 : mean, (long long)ctx->iteration,
+              of_rank0 ? mean : rank0);
+}
+
 /* ---- train_loop_config ---- */
 
 static const char *nearest_asked(const raytrain_context *ctx, const char *key)
@@ -140,7 +157,7 @@ static void group_note(const raytrain_context *ctx, json_t *group, const char *p
 /* ---- Together ---- */
 
 void setting_notes(raytrain_context *ctx, const struct checkpoint_metric *metrics,
-                   size_t n)
+                   size_t n, bool of_rank0)
 {
     const struct run_config *run = &ctx->env.config->run_config;
     const char *score = run->checkpoint_config.checkpoint_score_attribute;
@@ -150,6 +167,8 @@ void setting_notes(raytrain_context *ctx, const struct checkpoint_metric *metric
     if (score && !is_reported(score, metrics, n))
         metric_note(ctx, "checkpoint_config.checkpoint_score_attribute", score, metrics,
                     n);
+    else if (score)
+        kind_note(ctx, score, of_rank0);
     if (!ctx->all_keys_asked)
         group_note(ctx, ctx->env.config->train_loop_config, "");
     json_decref(ctx->keys_asked);

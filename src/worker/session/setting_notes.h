@@ -20,9 +20,10 @@ void setting_some_asked(raytrain_context *ctx, const json_t *keys);
 /* Can nothing have read train_loop_config, since nothing has asked for it? */
 bool setting_none_asked(const raytrain_context *ctx);
 
-/* The first report of an attempt is complete, with these metrics: warn, as events of the
- * attempt, of a score that it does not have, and of keys that were not asked for. */
+/* The first report of an attempt is complete, with these metrics, which are rank 0's values
+ * or means: warn, as events of the attempt, of a score that it does not have, of one that
+ * the earlier checkpoints have as the other kind, and of keys that were not asked for. */
 void setting_notes(raytrain_context *ctx, const struct checkpoint_metric *metrics,
-                   size_t n);
+                   size_t n, bool of_rank0);
 
 #endif
