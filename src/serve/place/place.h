@@ -3,8 +3,9 @@
  * that only this user can read, with address.json and, if there is one, the token. A
  * new service removes the directories of services that have ended on this host.
  *
- *   {"host", "pid", "born", "model": NAME or null for several, "url", "socket": PATH or
- * null, "address": IP or null, "token_file": PATH or null, "tls_cert": PATH or null}
+ *   {"host", "pid", "born", "model": NAME or null for several, "url",
+ *    "socket": PATH or null, "address": IP or null, "token_file": PATH or null,
+ *    "tls_cert": PATH or null}
  *
  * Its paths are absolute if they exist, and that of a socket if it is not too long for
  * one.
