@@ -1,9 +1,9 @@
 /*
  * attachments.h - opaque bytes, such as the contents of files, that single ranks attach
- * to a checkpoint. In the file an attachment is a tensor of bytes below ATTACHED; while
- * it is put, only the rank that has it knows about it. When the checkpoint is saved,
- * the attachments of all ranks are added to the list of tensors on every rank, each as
- * one slab of the rank that has the bytes.
+ * to a checkpoint. In the file an attachment is a tensor of bytes below ATTACHED. Until
+ * the checkpoint is saved, only the rank that has the bytes knows about it. Then the
+ * attachments of all ranks are added to the list of tensors on every rank, each as one
+ * slab of the rank that has the bytes.
  */
 #ifndef RAYTRAIN_CHECKPOINT_ATTACHMENTS_H
 #define RAYTRAIN_CHECKPOINT_ATTACHMENTS_H
@@ -12,7 +12,7 @@
 
 #include "checkpoint/checkpoint_impl.h"
 
-/* The records that describe this rank's: what the others need to know. */
+/* The size of the records that describe this rank's attachments to the others. */
 uint64_t attachments_bytes(const raytrain_checkpoint *ck);
 int attachments_render(const raytrain_checkpoint *ck, int rank, FILE *out);
 /*

@@ -1,6 +1,6 @@
 /*
- * checkpoint_hdf5.h - read what checkpoint_add_metadata() has added, with HDF5. Tensors
- * are read without it (checkpoint.h).
+ * checkpoint_hdf5.h - read with HDF5 the metadata that checkpoint_add_metadata() has
+ * added. Tensors are read without HDF5 (checkpoint.h).
  */
 #ifndef RAYTRAIN_CHECKPOINT_CHECKPOINT_HDF5_H
 #define RAYTRAIN_CHECKPOINT_CHECKPOINT_HDF5_H

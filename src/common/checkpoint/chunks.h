@@ -43,13 +43,13 @@ struct chunk_walk {
 /* The chunks of a plan for `size` ranks, with owners. */
 void chunk_walk_plan(struct chunk_walk *walk, const raytrain_checkpoint *ck,
                      const struct plan *plan, int size);
-/* The chunks of a restored checkpoint. On each rank that opened the same file they are the
- * same, or the walk fails. Not after checkpoint_open(). */
+/* The chunks of a restored checkpoint. They are the same on each rank that opened the
+ * same file, or the walk fails. Not after checkpoint_open(). */
 void chunk_walk_restored(struct chunk_walk *walk, const raytrain_checkpoint *ck);
 /* False after the last one, and if the walk fails. */
 bool chunk_walk_next(struct chunk_walk *walk, struct chunk *chunk);
-/* Has it failed? That of a plan does not. RAYTRAIN_ECORRUPT if the file has changed since
- * it was opened, RAYTRAIN_ESTORAGE. */
+/* Has the walk failed? That of a plan never does. RAYTRAIN_ECORRUPT if the file has
+ * changed since it was opened, RAYTRAIN_ESTORAGE. */
 int chunk_walk_end(const struct chunk_walk *walk, struct error *err);
 
 /* Write a chunk, dense in memory, to its places in the file. */

@@ -347,7 +347,7 @@ static raytrain_checkpoint *foreign_create(const char *path, struct error *err)
     return ck;
 }
 
-/* By which the ranks know that they see the same file. */
+/* Values by which the ranks check that they see the same file. */
 struct face {
     uint64_t file_bytes, hash; /* of its first bytes */
 };

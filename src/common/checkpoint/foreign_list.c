@@ -183,8 +183,9 @@ static int object_list(void *arg, hid_t file, const char *name, bool is_dataset)
     return error_set(l->err, RAYTRAIN_ENOMEM, "out of memory");
 }
 
-/* A checkpoint of raytrain has a user block of its own size. What rewrites HDF5 files,
- * such as h5repack, drops the user block, and makes a plain HDF5 file of it. */
+/* A checkpoint of raytrain has a user block of a certain size. Programs that rewrite
+ * HDF5 files, such as h5repack, drop the user block, so that the result is a plain HDF5
+ * file. */
 static bool has_user_block(hid_t file)
 {
     hid_t plist = H5Fget_create_plist(file);

@@ -107,8 +107,8 @@ static int tensor_fill(struct tensor_entry *e, const struct tensor_record *r,
 
 /* ---- Parts ---- */
 
-/* What is kept of the parts while the tables are parsed: for a while the slabs of one
- * tensor, and the parts of those tensors that are read by means of them. */
+/* Data about the parts while the tables are parsed: the slabs of one tensor at a time,
+ * and the parts of those tensors that are read by means of them. */
 struct parts {
     struct rank_slab *slabs;
     size_t n, room, kept_room;

@@ -63,9 +63,9 @@ static int work_receive(struct verify_work *work, const struct amount *mine,
                                work->n_hashes * sizeof *work->hashes, 0, err);
 }
 
-/* Rank 0: the work of one rank after the other goes through the memory of its own, which
- * is cut anew at the end. If a table cannot be read, the ranks get as many arbitrary bytes
- * as they wait for. */
+/* Rank 0: the work of one rank after the other goes through the memory of rank 0's own
+ * work, which is computed again at the end. If a table cannot be read, each rank gets
+ * arbitrary bytes, of the length that it waits for. */
 static int works_send(const raytrain_checkpoint *ck, struct comm *comm,
                       const struct amount *amounts, struct verify_work *work,
                       struct error *err)

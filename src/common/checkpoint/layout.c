@@ -17,7 +17,7 @@
 #include "hdf5/h5_image.h"
 #include "util/clock.h"
 
-/* Tensors of at least so many bytes are aligned to a page of memory. */
+/* Tensors of at least this size in bytes are aligned to a page of memory. */
 #define ALIGN_THRESHOLD 65536
 #define ALIGNMENT       4096
 

@@ -1,8 +1,8 @@
 /*
- * offers.h - before a checkpoint is written, the ranks agree on what it holds.
+ * offers.h - before a checkpoint is written, the ranks agree on its contents.
  *
  * Every rank sends rank 0 its offer: a checksum of its list of tensors, its slabs of
- * the sharded ones, and the names of what it attaches. If a checksum differs from that
+ * the sharded ones, and the names of its attachments. If a checksum differs from that
  * of rank 0, that rank sends the list itself, so that the message can name the tensor.
  */
 #ifndef RAYTRAIN_CHECKPOINT_OFFERS_H
@@ -17,8 +17,8 @@ struct offers {
     size_t *at; /* where the offer of each rank begins in data */
 };
 
-/* COLLECTIVE: gather the offers. On success all ranks have the same list of tensors, in
- * which what each rank attaches has been added. */
+/* COLLECTIVE: gather the offers. On success all ranks have the same list of tensors, to
+ * which the attachments of each rank have been added. */
 int offers_gather(raytrain_checkpoint *ck, struct comm *comm, struct offers *offers,
                   struct error *err);
 /* Rank 0: the slab that a rank puts of the nth sharded tensor, without attachments. */

@@ -35,7 +35,7 @@ static int table_load(const raytrain_checkpoint *ck, struct table *t, uint64_t i
     uint64_t first = i - i % TABLE_BLOCK, left = t->n - first;
 
     t->first = first;
-    t->end = first; /* should it fail */
+    t->end = first; /* in case it fails */
     if (left > TABLE_BLOCK)
         left = TABLE_BLOCK;
     if (fs_pread_full(ck->fd, t->numbers, left * sizeof *t->numbers,

@@ -1,9 +1,9 @@
 /*
- * plan.c - before a checkpoint is written: the plan is every part, and its owner. Later
- * it puts the hashes of all ranks in order.
+ * plan.c - the plan of a checkpoint that is going to be written: every part, and its
+ * owner. Later the hashes of all ranks are put in the plan's order.
  *
- * Ranks may put the same slab. One of them writes it, the one that has the least to
- * write so far; so replicas share the work.
+ * Ranks may put the same slab. Then the rank that has the least to write so far writes
+ * it, so that replicas share the work.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- The parts ---- */
 
-/* What a rank does not know about one of its slabs. */
+/* Facts about one of its slabs that a rank does not know. */
 struct slab_note {
     uint64_t at; /* as tensor_entry.slab_at */
     uint32_t elsewhere, by_parts;
@@ -31,7 +31,7 @@ struct parting {
     uint64_t *load;          /* bytes that each rank is to write of sharded tensors */
     struct slab_note *notes; /* for each rank, one for each of its slabs */
     size_t n_slabs;          /* of a rank */
-    uint64_t n_noted;        /* slabs of which there is something to say */
+    uint64_t n_noted;        /* slabs with notes */
 };
 
 static size_t slabs_count(const raytrain_checkpoint *ck)
@@ -151,8 +151,8 @@ static int slab_by_rank(const void *a, const void *b)
     return (p->rank > q->rank) - (p->rank < q->rank);
 }
 
-/* Every rank learns that the tensor is stored by parts, and those that write one, where.
- */
+/* Tell every rank that the tensor is stored by parts, and the rank that writes each
+ * part where it lies. */
 static void by_parts_note(struct parting *p, const struct tensor_entry *e, size_t nth)
 {
     for (int r = 0; r < p->offers.size; r++)

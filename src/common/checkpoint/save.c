@@ -92,7 +92,7 @@ static int file_create(struct checkpoint_save *s, struct error *err)
 
 /* ---- Step 4: the chunks ---- */
 
-/* COLLECTIVE: the chunks that this rank writes, or some bytes of which it writes. */
+/* COLLECTIVE: find the chunks of which this rank writes all or some bytes. */
 static int chunks_share(struct checkpoint_save *s, struct error *err)
 {
     struct shared_file *f = s->shared_file;

@@ -1,11 +1,11 @@
 /*
- * save_layout.h - what a save decides before it writes: which rank writes what, and where
- * that lies in the file. It is kept for the saves that follow: while all ranks put the
- * same names, types, shapes and slabs, rank 0 neither gathers the slabs nor lays out an
- * HDF5 file again. Only a few values in the file change.
+ * save_layout.h - decisions of a save before it writes: which rank writes what, and
+ * where that lies in the file. They are kept for the next saves: while all ranks put
+ * the same names, types, shapes and slabs, rank 0 neither gathers the slabs nor lays
+ * out an HDF5 file again. Only a few values in the file change.
  *
- * In the caller's thread, except that any thread may read the plan and the image while a
- * save is written.
+ * Use it in the caller's thread, except that any thread may read the plan and the image
+ * while a save is written.
  */
 #ifndef RAYTRAIN_CHECKPOINT_SAVE_LAYOUT_H
 #define RAYTRAIN_CHECKPOINT_SAVE_LAYOUT_H

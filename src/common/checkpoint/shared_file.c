@@ -61,8 +61,8 @@ void page_writers_clear(struct page_writers *w)
     *w = (struct page_writers){0};
 }
 
-/* The rank with the least number is chosen for a page. The numbers differ from page to
- * page, so that the pages of a tensor that is cut into columns are spread evenly. */
+/* The rank with the smallest number is chosen for a page. The numbers differ between
+ * pages, so that the pages of a tensor that is cut into columns are spread evenly. */
 static uint64_t lot(uint64_t page, int rank)
 {
     uint64_t x =
@@ -354,7 +354,7 @@ static int transfers_find(struct exchange *x, struct error *err)
     return chunk_walk_end(&walk, err);
 }
 
-/* A message holds transfers of one shift: up to so many bytes, or one chunk. */
+/* A message holds transfers of one shift: up to this number of bytes, or one chunk. */
 #define MESSAGE_BYTES (1u << 20)
 
 /* The end of the message that begins with transfer `i`. */
@@ -412,7 +412,8 @@ static void message_write(struct exchange *x, size_t i, size_t end, struct error
 }
 
 /* For one shift after the other, each rank sends to one rank and receives from one, as
- * long as there is something: all take the same steps, so that none waits forever. */
+ * long as there are messages. All ranks take the same steps, so that none waits
+ * forever. */
 static int messages_exchange(struct exchange *x, struct error *err)
 {
     struct comm *comm = x->f->comm;

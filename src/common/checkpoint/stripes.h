@@ -14,16 +14,16 @@
 
 #include "util/error.h"
 
-/* For all files that this process creates from now on: the most stripes of one; 0 (the
- * start): leave it to the file system. */
+/* For all files that this process creates from now on: the largest number of stripes of
+ * a file; 0 (the start): leave it to the file system. */
 void stripes_set(int most);
 
-/* Pure: one for each GiB that has begun, but at most so many. */
+/* Pure: one stripe for each GiB that has begun, but at most `most`. */
 int stripes_choose(int most, uint64_t bytes);
 
-/* Create a file that will have so many bytes with more than one stripe. False: it was
- * not created, since it is to have one, lies elsewhere, or lfs is missing or has failed.
- * Takes some seconds at most, in any thread. */
+/* Create a file for `bytes` bytes with more than one stripe. False: it was not created,
+ * because one stripe is enough, it is not on Lustre, or lfs is missing or has failed.
+ * Takes a few seconds at most, in any thread. */
 bool stripes_create(const char *path, uint64_t bytes);
 
 /* Has lfs failed? True once in the life of the process, with the reason. */
