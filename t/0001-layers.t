@@ -41,9 +41,10 @@ rooms () {
 	worker frame
 	worker text frame comm
 	worker preprocess frame hdf5 comm config
-	worker data preprocess text frame wireup hdf5 comm config
+	worker table frame hdf5 comm config
+	worker data table preprocess text frame wireup hdf5 comm config
 	worker predict data frame run hdf5 comm config
-	worker serve predict data preprocess frame protocol config
+	worker serve predict preprocess frame protocol config
 	worker loop
 	worker rank site protocol run
 	worker rank/worker.c session loop backend wireup config
@@ -100,12 +101,12 @@ known_circles () {
 	includes serve/life/life serve/life/live_model
 	includes serve/service/service serve/service/service_parts
 	includes worker/data/converted worker/data/dataset worker/data/dataset_table
-	includes worker/data/expansion worker/data/reader worker/data/words_union
-	includes worker/data/packing worker/data/table
 	includes worker/device/cards worker/device/device worker/device/group
 	includes worker/gbdt/queries worker/gbdt/shard_load
 	includes worker/preprocess/chain worker/preprocess/transform
 	includes worker/session/data_decisions worker/session/dataset_watch worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/session worker/session/signs
+	includes worker/table/expansion worker/table/reader worker/table/words_union
+	includes worker/table/packing worker/table/table
 	includes worker/wireup/child_server worker/wireup/process_mapping worker/wireup/wireup
 	includes worker/xgboost/xgboost worker/xgboost/xgboost_auc
 	calls common/checkpoint/attachments common/checkpoint/checkpoint
@@ -312,7 +313,7 @@ test_expect_success 'no file of cmd includes headers of both halls' '
 test_expect_success 'a foreign header is included only in its home' '
 	abroad "$srcdir/src" "^<pmix" "worker/wireup/|common/pmix/" >found &&
 	abroad "$srcdir/src" "^<pmix_server[.]h" "common/pmix/" >>found &&
-	abroad "$srcdir/src" "^<(hdf5|H5)" "common/hdf5/|worker/data/reader_hdf5(_chunks|_strings)?[.]" >>found &&
+	abroad "$srcdir/src" "^<(hdf5|H5)" "common/hdf5/|worker/table/reader_hdf5(_chunks|_strings)?[.]" >>found &&
 	abroad "$srcdir/src" "^<libconfig" "common/config/config_file[.]c" >>found &&
 	abroad "$srcdir/src" "^<mpi[.]h" "worker/mpi/|include/raytrain_mpi[.]h" >>found &&
 	abroad "$srcdir/src" "pb-c[.]h" "launcher/tfevents/" >>found &&
@@ -431,11 +432,11 @@ test_expect_success 'the compiler of one hall does not find headers of another' 
 	for hall in COMMON LAUNCHER WORKER SERVE; do
 		finds $hall util/error.h || return 1
 	done &&
-	finds LAUNCHER watch/node_survey.h && finds WORKER data/row_order.h &&
+	finds LAUNCHER watch/node_survey.h && finds WORKER table/row_order.h &&
 	finds SERVE infer/infer.h &&
-	for found in "COMMON watch/node_survey.h" "COMMON data/row_order.h" \
-		"LAUNCHER data/row_order.h" "WORKER watch/node_survey.h" \
-		"SERVE data/row_order.h" "SERVE watch/node_survey.h" "COMMON infer/infer.h" \
+	for found in "COMMON watch/node_survey.h" "COMMON table/row_order.h" \
+		"LAUNCHER table/row_order.h" "WORKER watch/node_survey.h" \
+		"SERVE table/row_order.h" "SERVE watch/node_survey.h" "COMMON infer/infer.h" \
 		"LAUNCHER infer/infer.h" "WORKER infer/infer.h"; do
 		! finds $found && grep -E "node_survey|row_order|infer" err || return 1
 	done

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/packing.h"
+#include "table/packing.h"
 
 #define HEAD 5
 

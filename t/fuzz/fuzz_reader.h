@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "data/batch.h"
-#include "data/reader.h"
+#include "table/reader.h"
 #include "util/fs.h"
 
 #define ROWS_MAX  100

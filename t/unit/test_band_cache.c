@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "data/band_cache.h"
+#include "table/band_cache.h"
 
 #define BANDS 8
 #define LIMIT 100

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "data/band_store.h"
+#include "table/band_store.h"
 
 #define THREADS 4
 #define BANDS   200

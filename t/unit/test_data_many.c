@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "data/dataset.h"
-#include "data/reader.h"
+#include "table/reader.h"
 #include "util/fs.h"
 
 #include "idx_file.h"

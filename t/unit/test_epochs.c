@@ -15,7 +15,7 @@
 #include "config/train_config.h"
 #include "data/batch_source.h"
 #include "data/dataset.h"
-#include "data/reader.h"
+#include "table/reader.h"
 #include "util/fs.h"
 
 #include "idx_file.h"

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "data/row_order.h"
+#include "table/row_order.h"
 
 /* All ranks' portions of one batch follow each other without a gap, and agree on its
  * end. */

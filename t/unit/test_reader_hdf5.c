@@ -9,8 +9,8 @@
 
 #include "data/batch.h"
 #include "data/dataset.h"
-#include "data/reader.h"
 #include "hdf5/h5.h"
+#include "table/reader.h"
 #include "util/fs.h"
 
 #include "idx_file.h"

@@ -10,7 +10,7 @@
 
 #include "data/batch.h"
 #include "data/dataset.h"
-#include "data/reader.h"
+#include "table/reader.h"
 #include "util/fs.h"
 
 #include "idx_file.h"

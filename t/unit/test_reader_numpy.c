@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "data/dataset.h"
-#include "data/reader.h"
+#include "table/reader.h"
 #include "util/fs.h"
 
 #include "idx_file.h"

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 
 #include "data/dataset.h"
-#include "data/reader.h"
-#include "data/table_share.h"
+#include "table/reader.h"
+#include "table/table_share.h"
 #include "util/fs.h"
 
 #include "idx_file.h"

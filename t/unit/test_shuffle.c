@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "data/row_order.h"
+#include "table/row_order.h"
 
 /* Every row comes up exactly once. */
 static void check_bijection(uint64_t n, uint64_t seed, uint64_t epoch)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/column_read.h"
-#include "data/ragged_read.h"
+#include "table/column_read.h"
+#include "table/ragged_read.h"
 
 int batch_init(struct frame *f, const struct table *t, struct error *err)
 {

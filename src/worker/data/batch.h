@@ -3,8 +3,8 @@
 #define RAYTRAIN_DATA_BATCH_H
 
 #include "data/epoch_order.h"
-#include "data/table.h"
 #include "frame/frame.h"
+#include "table/table.h"
 
 /* The columns of the table, without memory. */
 int batch_init(struct frame *f, const struct table *t, struct error *err);

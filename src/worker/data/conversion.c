@@ -11,9 +11,9 @@
 #include "data/decompress.h"
 #include "data/part.h"
 #include "data/part_index.h"
-#include "data/reader.h"
 #include "data/text_formats.h"
 #include "hdf5/h5_image.h"
+#include "table/reader.h"
 #include "util/fs.h"
 
 /* What a rank says about itself, as numbers: LEADER, ROWS, then the elements of each

@@ -11,8 +11,8 @@
 #include "data/json_share.h"
 #include "data/part.h"
 #include "data/part_index.h"
-#include "data/reader.h"
 #include "data/same_rows.h"
+#include "table/reader.h"
 #include "util/fs.h"
 #include "util/private_dir.h"
 

@@ -8,7 +8,7 @@
 #define RAYTRAIN_DATA_CONVERTED_H
 
 #include "data/dataset.h"
-#include "data/table.h"
+#include "table/table.h"
 
 /*
  * COLLECTIVE over env->all, with the same outcome on every rank. *is_text: is the dataset

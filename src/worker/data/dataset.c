@@ -6,11 +6,11 @@
 #include "data/dataset_table.h"
 #include "data/odd_word.h"
 #include "data/prefetch.h"
-#include "data/ragged_read.h"
-#include "data/row_order.h"
 #include "data/row_place.h"
-#include "data/table_share.h"
 #include "frame/column_view.h"
+#include "table/ragged_read.h"
+#include "table/row_order.h"
+#include "table/table_share.h"
 
 /*
  * Two batches: `current` is the training function's; meanwhile the next batch is read

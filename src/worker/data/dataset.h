@@ -17,9 +17,9 @@
 #include "comm/comm.h"
 #include "config/data_config.h"
 #include "data/epoch_order.h"
-#include "data/left_out.h"
 #include "frame/frame.h"
 #include "preprocess/chain.h"
+#include "table/left_out.h"
 #include "text/source.h"
 #include "wireup/wireup.h"
 

@@ -5,9 +5,9 @@
 
 #include "config/data_files.h"
 #include "data/converted.h"
-#include "data/reader.h"
 #include "data/selection.h"
-#include "data/table_share.h"
+#include "table/reader.h"
+#include "table/table_share.h"
 
 /* Bytes of all columns of a block of rows. */
 #define BLOCK_BYTES (UINT64_C(256) * 1024)

@@ -6,7 +6,7 @@
 #define RAYTRAIN_DATA_DATASET_TABLE_H
 
 #include "data/dataset.h"
-#include "data/table.h"
+#include "table/table.h"
 
 /* The rows of the files that the configuration asks for, and of these the selected
  * ones. COLLECTIVE over env->all with the outcome so far, rc; every rank of the node

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/column_read.h"
 #include "data/row_place.h"
+#include "table/column_read.h"
 #include "text/csv_value.h"
 #include "util/quote.h"
 

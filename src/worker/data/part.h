@@ -10,7 +10,7 @@
 
 #include "data/part_sums.h"
 #include "data/spool.h"
-#include "data/table.h"
+#include "table/table.h"
 
 struct h5_image;
 
@@ -53,8 +53,8 @@ int part_write(int fd, const char *path, const struct part_places places[],
 int part_sum_image(const char *path, const struct h5_image *image,
                    struct part_sums *sums, struct error *err);
 
-/* The table of the open source 0, whose path is used in messages. RAYTRAIN_ECORRUPT if it
- * is not a whole part. */
+/* The table of the open source 0, whose path is used in messages. RAYTRAIN_ECORRUPT if
+ * it is not a whole part. */
 int part_read(struct table *t, struct error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #define RAYTRAIN_DATA_ROW_PLACE_H
 
 #include "config/data_config.h"
-#include "data/table.h"
+#include "table/table.h"
 
 /* "d.csv:12", or "row 11 of d.h5 (the first one is 0)". Row `row` of the table, which
  * is ready and of this dataset; if its file is not found any more, its number alone. */

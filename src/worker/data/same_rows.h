@@ -5,7 +5,7 @@
 #ifndef RAYTRAIN_DATA_SAME_ROWS_H
 #define RAYTRAIN_DATA_SAME_ROWS_H
 
-#include "data/table.h"
+#include "table/table.h"
 
 /* Compare their columns, and share `share` of `shares` of their rows; both are ready. */
 int same_rows(const struct table *a, const struct table *b, int share, int shares,

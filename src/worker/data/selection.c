@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/column_read.h"
-#include "data/expansion.h"
+#include "table/column_read.h"
+#include "table/expansion.h"
 #include "util/half.h"
 
 #define BLOCK_BYTES ((size_t)256 * 1024)

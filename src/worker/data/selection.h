@@ -8,7 +8,7 @@
 #define RAYTRAIN_DATA_SELECTION_H
 
 #include "config/data_config.h"
-#include "data/table.h"
+#include "table/table.h"
 
 /* Does the filter, if there is one, need no other column than those that are asked for? */
 bool selection_has_column(const struct dataset_config *cfg);

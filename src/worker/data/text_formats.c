@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/registry.h"
-#include "data/reader.h"
+#include "table/reader.h"
 #include "text/csv_file.h"
 #include "text/libsvm.h"
 #include "text/libsvm_block.h"

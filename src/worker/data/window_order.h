@@ -13,7 +13,7 @@
 #ifndef RAYTRAIN_DATA_WINDOW_ORDER_H
 #define RAYTRAIN_DATA_WINDOW_ORDER_H
 
-#include "data/row_order.h"
+#include "table/row_order.h"
 #include "util/error.h"
 
 struct window_order {

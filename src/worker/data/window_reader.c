@@ -21,9 +21,9 @@
 #include <sys/uio.h>
 
 #include "data/batch.h"
-#include "data/column_read.h"
 #include "data/file_view.h"
 #include "data/stream_copy.h"
+#include "table/column_read.h"
 #include "util/memory.h"
 
 #define SPAN_BYTES    ((uint64_t)64 * 1024)  /* smaller batches share a span */

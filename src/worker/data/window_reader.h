@@ -14,8 +14,8 @@
 #define RAYTRAIN_DATA_WINDOW_READER_H
 
 #include "data/epoch_order.h"
-#include "data/table.h"
 #include "frame/frame.h"
+#include "table/table.h"
 
 struct window_reader;
 

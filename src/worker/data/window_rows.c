@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/near_rows.h"
-#include "data/ragged_read.h"
+#include "table/near_rows.h"
+#include "table/ragged_read.h"
 
 #define NOT_OURS UINT32_MAX
 

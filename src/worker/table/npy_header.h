@@ -1,0 +1,41 @@
+/*
+ * npy_header.h - the header of NumPy's .npy format: which numbers follow it, and in what
+ * shape. Versions 1 to 3; nothing in it is evaluated.
+ */
+#ifndef RAYTRAIN_TABLE_NPY_HEADER_H
+#define RAYTRAIN_TABLE_NPY_HEADER_H
+
+#include "table/table.h"
+
+/* A field of the records of a structured array, or its only one, which has no name, if
+ * it is an array of numbers. */
+struct npy_field {
+    char name[RAYTRAIN_NAME_MAX + 1];
+    raytrain_tensor row; /* in each row of the array; dtype 0: not numbers of ours */
+    const char *why;     /* then: "holds complex numbers" */
+    bool swapped;        /* the byte order is not this machine's */
+    uint64_t offset;     /* in the row */
+};
+
+struct npy_header {
+    uint64_t bytes;  /* of the header: the rows follow */
+    uint64_t rows;   /* the first dimension of the array */
+    uint64_t stride; /* bytes of a row */
+    bool fortran;    /* the first index varies fastest (fortran_order.h) */
+    struct npy_field *fields;
+    size_t n_fields;
+};
+
+bool npy_probe(const unsigned char *head, size_t n);
+
+/*
+ * The header of the `size` bytes from `at` on of a source, of which `what` is the name
+ * for messages. RAYTRAIN_ECORRUPT if it is damaged, or if the rows that it claims are
+ * not exactly what follows; RAYTRAIN_ENOTSUP if they are no rows of numbers. On failure
+ * *h is empty.
+ */
+int npy_header_read(const struct source *s, uint64_t at, uint64_t size,
+                    const char *what, struct npy_header *h, struct error *err);
+void npy_header_clear(struct npy_header *h);
+
+#endif
