@@ -42,7 +42,8 @@ rooms () {
 	worker text frame comm
 	worker preprocess frame hdf5 comm config
 	worker table frame hdf5 comm config
-	worker data table preprocess text frame wireup hdf5 comm config
+	worker convert table text frame hdf5 comm config
+	worker data convert table preprocess text frame wireup comm config
 	worker predict data frame run hdf5 comm config
 	worker serve predict preprocess frame protocol config
 	worker loop
@@ -51,9 +52,9 @@ rooms () {
 	worker device comm
 	worker saving device rank wireup replica run checkpoint comm config
 	worker command average loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
-	worker session saving device rank serve predict data preprocess frame backend mpi wireup protocol run checkpoint hdf5 comm config
+	worker session saving device rank serve predict data convert preprocess frame backend mpi wireup protocol run checkpoint hdf5 comm config
 	worker probe gbdt session device mpi wireup run hdf5 comm protocol site config
-	worker gbdt loop session rank data preprocess frame wireup comm config
+	worker gbdt loop session rank data convert preprocess frame wireup comm config
 	worker lightgbm gbdt comm config
 	worker xgboost gbdt backend wireup comm config
 	serve service protocol

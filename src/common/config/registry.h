@@ -10,7 +10,7 @@
  *   CALLBACKS        X(json): struct callback_ops callback_json, launcher/callback
  *   READER_FORMATS   X(idx): struct reader_ops reader_idx, worker/table; in the order
  *                    in which they are asked whether a file is theirs
- *   TEXT_FORMATS     X(csv): csv_job() in worker/data/text_formats.c
+ *   TEXT_FORMATS     X(csv): csv_job() in worker/convert/text_formats.c
  *   DATASET_FORMATS  both
  *   COLUMN_TYPES     X(int64): what a column of text can be declared as; the names of enum
  *                    csv_type, worker/text

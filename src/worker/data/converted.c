@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/conversion.h"
-#include "data/conversion_key.h"
-#include "data/json_share.h"
-#include "data/part.h"
-#include "data/part_index.h"
+#include "convert/conversion.h"
+#include "convert/conversion_key.h"
+#include "convert/json_share.h"
+#include "convert/part.h"
+#include "convert/part_index.h"
 #include "data/same_rows.h"
 #include "table/reader.h"
 #include "util/fs.h"

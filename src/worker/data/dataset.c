@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert/odd_word.h"
+#include "convert/row_place.h"
 #include "data/dataset_table.h"
-#include "data/odd_word.h"
 #include "data/prefetch.h"
-#include "data/row_place.h"
 #include "frame/column_view.h"
 #include "table/ragged_read.h"
 #include "table/row_order.h"

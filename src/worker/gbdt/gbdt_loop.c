@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/first_index.h"
+#include "convert/first_index.h"
 #include "gbdt/booster.h"
 #include "gbdt/early_stopping.h"
 #include "gbdt/gbdt_predict.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/first_index.h"
+#include "convert/first_index.h"
 #include "session/data_decisions.h"
 #include "session/dataset_watch.h"
 #include "util/quote.h"

@@ -10,7 +10,8 @@
  *
  * Features are numbered from 0 on. Files do not say whether theirs begin with 0 or 1: as
  * in scikit-learn, with 1 if no row of all has an index 0. For files that are used together,
- * such as those to train and to validate, it is found out before (data/first_index.h).
+ * such as those to train and to validate, it is found out before
+ * (convert/first_index.h).
  *
  * Every rank reads its range twice: to count rows, and to parse them; once more if a row
  * has what no row at the beginnings of ranges has.

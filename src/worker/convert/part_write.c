@@ -1,5 +1,5 @@
 /* part_write.c - the rows of one rank go into a part. See part.h. */
-#include "data/part.h"
+#include "convert/part.h"
 
 #include <errno.h>
 #include <stdlib.h>

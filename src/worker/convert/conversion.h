@@ -6,8 +6,8 @@
  * normally all of them, write one part, each its own rows: two nodes never write to one
  * file.
  */
-#ifndef RAYTRAIN_DATA_CONVERSION_H
-#define RAYTRAIN_DATA_CONVERSION_H
+#ifndef RAYTRAIN_CONVERT_CONVERSION_H
+#define RAYTRAIN_CONVERT_CONVERSION_H
 
 #include <jansson.h>
 

@@ -1,5 +1,5 @@
 /* part_index.c - see part_index.h. */
-#include "data/part_index.h"
+#include "convert/part_index.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * not say it, and files that are used together must not differ: it is found out for all
  * of them at once.
  */
-#ifndef RAYTRAIN_DATA_FIRST_INDEX_H
-#define RAYTRAIN_DATA_FIRST_INDEX_H
+#ifndef RAYTRAIN_CONVERT_FIRST_INDEX_H
+#define RAYTRAIN_CONVERT_FIRST_INDEX_H
 
 #include <jansson.h>
 

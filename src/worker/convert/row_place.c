@@ -1,12 +1,12 @@
 /* row_place.c - see row_place.h. */
-#include "data/row_place.h"
+#include "convert/row_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/conversion_key.h"
-#include "data/decompress.h"
-#include "data/text_formats.h"
+#include "convert/conversion_key.h"
+#include "convert/decompress.h"
+#include "convert/text_formats.h"
 
 /* The text of the key's files, decompressed. */
 static int line_find(const struct dataset_config *cfg, const char *format,

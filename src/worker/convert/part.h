@@ -5,11 +5,11 @@
  *
  * Only the training thread may call these: they use HDF5.
  */
-#ifndef RAYTRAIN_DATA_PART_H
-#define RAYTRAIN_DATA_PART_H
+#ifndef RAYTRAIN_CONVERT_PART_H
+#define RAYTRAIN_CONVERT_PART_H
 
-#include "data/part_sums.h"
-#include "data/spool.h"
+#include "convert/part_sums.h"
+#include "convert/spool.h"
 #include "table/table.h"
 
 struct h5_image;

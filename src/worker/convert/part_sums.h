@@ -4,8 +4,8 @@
  * XXH3. A later attempt believes the rows of a part only if all of its pieces are as they
  * were.
  */
-#ifndef RAYTRAIN_DATA_PART_SUMS_H
-#define RAYTRAIN_DATA_PART_SUMS_H
+#ifndef RAYTRAIN_CONVERT_PART_SUMS_H
+#define RAYTRAIN_CONVERT_PART_SUMS_H
 
 #include <jansson.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * decompress.h - files of text that are compressed with gzip or zstd. They cannot be
  * split, so each is decompressed by one rank, before all of them read it.
  */
-#ifndef RAYTRAIN_DATA_DECOMPRESS_H
-#define RAYTRAIN_DATA_DECOMPRESS_H
+#ifndef RAYTRAIN_CONVERT_DECOMPRESS_H
+#define RAYTRAIN_CONVERT_DECOMPRESS_H
 
 #include "comm/comm.h"
 #include "text/source.h"

@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "data/decompress.h"
+#include "convert/decompress.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* json_share.c - see json_share.h. */
-#include "data/json_share.h"
+#include "convert/json_share.h"
 
 #include <stdlib.h>
 #include <string.h>

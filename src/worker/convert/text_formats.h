@@ -7,8 +7,8 @@
  * TEXT_FORMATS (config/registry.h), and its endings to the table in
  * config/data_files.c.
  */
-#ifndef RAYTRAIN_DATA_TEXT_FORMATS_H
-#define RAYTRAIN_DATA_TEXT_FORMATS_H
+#ifndef RAYTRAIN_CONVERT_TEXT_FORMATS_H
+#define RAYTRAIN_CONVERT_TEXT_FORMATS_H
 
 #include "comm/comm.h"
 #include "config/data_config.h"

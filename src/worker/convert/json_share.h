@@ -1,6 +1,6 @@
 /* json_share.h - JSON that rank 0 has, for all ranks. */
-#ifndef RAYTRAIN_DATA_JSON_SHARE_H
-#define RAYTRAIN_DATA_JSON_SHARE_H
+#ifndef RAYTRAIN_CONVERT_JSON_SHARE_H
+#define RAYTRAIN_CONVERT_JSON_SHARE_H
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 /* part_layout.c - a part before it has rows: the groups, attributes and empty arrays of
  * the HDF5 file, as an image in memory, and the words. See part.h. */
-#include "data/part.h"
+#include "convert/part.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/part_names.h"
+#include "convert/part_names.h"
 #include "hdf5/h5.h"
 #include "hdf5/h5_image.h"
 #include "util/fs.h"

@@ -1,7 +1,7 @@
 /* part_names.h - the names of what is in a part: attributes of the root, and a group for
  * each column, "columns/NUMBER_NAME", with attributes and arrays. */
-#ifndef RAYTRAIN_DATA_PART_NAMES_H
-#define RAYTRAIN_DATA_PART_NAMES_H
+#ifndef RAYTRAIN_CONVERT_PART_NAMES_H
+#define RAYTRAIN_CONVERT_PART_NAMES_H
 
 #include "frame/frame.h"
 

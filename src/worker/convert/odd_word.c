@@ -1,10 +1,10 @@
-#include "data/odd_word.h"
+#include "convert/odd_word.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/row_place.h"
+#include "convert/row_place.h"
 #include "table/column_read.h"
 #include "text/csv_value.h"
 #include "util/quote.h"

@@ -1,17 +1,17 @@
 /* conversion.c - see conversion.h. In order: the sink of the rows, what the ranks know
  * of each other, and the parts. */
-#include "data/conversion.h"
+#include "convert/conversion.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "data/conversion_key.h"
-#include "data/decompress.h"
-#include "data/part.h"
-#include "data/part_index.h"
-#include "data/text_formats.h"
+#include "convert/conversion_key.h"
+#include "convert/decompress.h"
+#include "convert/part.h"
+#include "convert/part_index.h"
+#include "convert/text_formats.h"
 #include "hdf5/h5_image.h"
 #include "table/reader.h"
 #include "util/fs.h"

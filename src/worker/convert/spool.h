@@ -3,8 +3,8 @@
  * where they belong. They are read back once, in the order and in the blocks in which
  * they were put.
  */
-#ifndef RAYTRAIN_DATA_SPOOL_H
-#define RAYTRAIN_DATA_SPOOL_H
+#ifndef RAYTRAIN_CONVERT_SPOOL_H
+#define RAYTRAIN_CONVERT_SPOOL_H
 
 #include <stdio.h>
 

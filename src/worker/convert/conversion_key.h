@@ -2,8 +2,8 @@
  * conversion_key.h - what a conversion depends on: the files of text, as they are now,
  * and the options of the dataset. Two conversions with equal keys make equal rows.
  */
-#ifndef RAYTRAIN_DATA_CONVERSION_KEY_H
-#define RAYTRAIN_DATA_CONVERSION_KEY_H
+#ifndef RAYTRAIN_CONVERT_CONVERSION_KEY_H
+#define RAYTRAIN_CONVERT_CONVERSION_KEY_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* part_sums.c - see part_sums.h. In order: hashing, "sums" in JSON, verifying. */
-#include "data/part_sums.h"
+#include "convert/part_sums.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* spool.c - see spool.h. A block is its number of rows, then for each column its arrays:
  * of ragged ones the number of elements, offsets, indices, and data. */
-#include "data/spool.h"
+#include "convert/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* part_read.c - a part as a table. Sizes in the file are checked by HDF5, which finds
  * the arrays, and by table_add_column(). See part.h. */
-#include "data/part.h"
+#include "convert/part.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/part_names.h"
+#include "convert/part_names.h"
 #include "hdf5/h5.h"
 
 static const struct {

@@ -2,8 +2,8 @@
  * part_index.h - the directory of converted rows: parts, and index.json, which says what
  * they were made from. One rank alone changes it, and only while this run is locked.
  */
-#ifndef RAYTRAIN_DATA_PART_INDEX_H
-#define RAYTRAIN_DATA_PART_INDEX_H
+#ifndef RAYTRAIN_CONVERT_PART_INDEX_H
+#define RAYTRAIN_CONVERT_PART_INDEX_H
 
 #include <jansson.h>
 #include <limits.h>

@@ -1,12 +1,12 @@
 /* first_index.c - see first_index.h. */
-#include "data/first_index.h"
+#include "convert/first_index.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/conversion_key.h"
-#include "data/decompress.h"
-#include "data/json_share.h"
+#include "convert/conversion_key.h"
+#include "convert/decompress.h"
+#include "convert/json_share.h"
 #include "text/libsvm.h"
 #include "util/fs.h"
 

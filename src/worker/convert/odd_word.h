@@ -2,8 +2,8 @@
  * odd_word.h - why a column has words: a value that is not a number, and where it is. For
  * messages about columns that should have numbers.
  */
-#ifndef RAYTRAIN_DATA_ODD_WORD_H
-#define RAYTRAIN_DATA_ODD_WORD_H
+#ifndef RAYTRAIN_CONVERT_ODD_WORD_H
+#define RAYTRAIN_CONVERT_ODD_WORD_H
 
 #include "config/data_config.h"
 #include "table/table.h"

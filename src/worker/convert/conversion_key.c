@@ -1,5 +1,5 @@
 /* conversion_key.c - see conversion_key.h. */
-#include "data/conversion_key.h"
+#include "convert/conversion_key.h"
 
 #include <stdlib.h>
 #include <string.h>

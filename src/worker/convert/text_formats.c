@@ -1,5 +1,5 @@
 /* text_formats.c - see text_formats.h. */
-#include "data/text_formats.h"
+#include "convert/text_formats.h"
 
 #include <stdlib.h>
 #include <string.h>

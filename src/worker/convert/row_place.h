@@ -2,8 +2,8 @@
  * row_place.h - which file and line, or which row of a file, a row of a dataset is, for
  * messages. Converted text is read again up to there.
  */
-#ifndef RAYTRAIN_DATA_ROW_PLACE_H
-#define RAYTRAIN_DATA_ROW_PLACE_H
+#ifndef RAYTRAIN_CONVERT_ROW_PLACE_H
+#define RAYTRAIN_CONVERT_ROW_PLACE_H
 
 #include "config/data_config.h"
 #include "table/table.h"
