@@ -52,6 +52,7 @@ rooms () {
 	worker device comm
 	worker saving device rank wireup replica run checkpoint comm config
 	worker command average loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
+	worker reduce session device rank wireup checkpoint
 	worker session saving device rank serve predict data convert preprocess frame backend mpi wireup protocol run checkpoint hdf5 comm config
 	worker probe gbdt session device mpi wireup run hdf5 comm protocol site config
 	worker gbdt loop session rank data convert preprocess frame wireup comm config

@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "session/gradients.h"
-#include "session/shards.h"
+#include "reduce/gradients.h"
+#include "reduce/shards.h"
 
 #define N 6
 

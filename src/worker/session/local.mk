@@ -2,11 +2,9 @@ libworker_a_SOURCES += \
 	src/worker/session/attachment_calls.c \
 	src/worker/session/batch_calls.c \
 	src/worker/session/call_match.c \
-	src/worker/session/card_group.c \
 	src/worker/session/checkpoint_calls.c \
 	src/worker/session/checkpoint_schedule.c \
 	src/worker/session/collective_calls.c src/worker/session/collective_calls.h \
-	src/worker/session/collective_tensors.c \
 	src/worker/session/config_calls.c \
 	src/worker/session/data_decisions.c src/worker/session/data_decisions.h \
 	src/worker/session/dataset_calls.c \
@@ -14,20 +12,14 @@ libworker_a_SOURCES += \
 	src/worker/session/device_batches.c \
 	src/worker/session/device_calls.c \
 	src/worker/session/device_tensors.c \
-	src/worker/session/gradients.c src/worker/session/gradients.h \
 	src/worker/session/metric_calls.c \
 	src/worker/session/mpi_calls.c \
 	src/worker/session/open_calls.c \
 	src/worker/session/preemption.c src/worker/session/preemption.h \
-	src/worker/session/predict_calls.c src/worker/session/serve_calls.c \
+	src/worker/session/predict_calls.c \
+	src/worker/session/serve_calls.c \
 	src/worker/session/preprocessing.c src/worker/session/preprocessing.h \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \
-	src/worker/session/reducer.c src/worker/session/reducer_impl.h \
-	src/worker/session/reducer_group.c \
-	src/worker/session/reducer_host.c \
-	src/worker/session/reducer_plan.c \
-	src/worker/session/reducer_shard.c \
-	src/worker/session/reducer_staged.c \
 	src/worker/session/reducible.c src/worker/session/reducible.h \
 	src/worker/session/report.c \
 	src/worker/session/report_block.c src/worker/session/report_block.h \
@@ -37,10 +29,8 @@ libworker_a_SOURCES += \
 	src/worker/session/saved_state.c \
 	src/worker/session/session.c src/worker/session/session.h \
 	src/worker/session/session_error.c \
-	src/worker/session/shards.c src/worker/session/shards.h \
 	src/worker/session/setting_notes.c src/worker/session/setting_notes.h \
 	src/worker/session/signs.c src/worker/session/signs.h
 
-UNIT_TESTS += t/unit/test_preprocessing t/unit/test_random t/unit/test_report_block t/unit/test_session \
-	t/unit/test_reducer t/unit/test_reducer_device t/unit/test_shards
-EXTRA_t_unit_test_reducer_device_DEPENDENCIES = t/device/libcuda.so.1
+UNIT_TESTS += t/unit/test_preprocessing t/unit/test_random t/unit/test_report_block \
+	t/unit/test_session

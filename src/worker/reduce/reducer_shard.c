@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session/reducer_impl.h"
+#include "reduce/reducer_impl.h"
 
 /* Of a sharded reducer. */
 static int param_usage(raytrain_reducer *r, const char *call, size_t i)

@@ -4,8 +4,8 @@
  * each other in the order of the ranks, and begin at whole rows of the tensors, so that
  * the part of a tensor is a slab of it.
  */
-#ifndef RAYTRAIN_SESSION_SHARDS_H
-#define RAYTRAIN_SESSION_SHARDS_H
+#ifndef RAYTRAIN_REDUCE_SHARDS_H
+#define RAYTRAIN_REDUCE_SHARDS_H
 
 #include <raytrain.h>
 #include <stddef.h>

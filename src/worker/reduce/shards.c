@@ -1,9 +1,9 @@
 /*
  * shards.c - see shards.h.
  */
-#include "session/shards.h"
+#include "reduce/shards.h"
 
-#include "session/gradients.h"
+#include "reduce/gradients.h"
 
 size_t shard_row_elements(const raytrain_tensor *t)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/reducer_impl.h"
+#include "reduce/reducer_impl.h"
 
 /* ---- Memory ---- */
 

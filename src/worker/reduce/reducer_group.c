@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "device/stream.h"
-#include "session/reducer_impl.h"
+#include "reduce/reducer_impl.h"
 
 struct grouped {
     struct device_stream *stream; /* for memory alone */

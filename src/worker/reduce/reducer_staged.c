@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "device/stream.h"
-#include "session/reducer_impl.h"
+#include "reduce/reducer_impl.h"
 #include "util/clock.h"
 
 /* A bucket, or all parameters. */

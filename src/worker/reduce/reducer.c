@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/reducer_impl.h"
+#include "reduce/reducer_impl.h"
 #include "util/clock.h"
 
 /* ---- The buckets of a step ---- */

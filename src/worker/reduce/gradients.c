@@ -1,7 +1,7 @@
 /*
  * gradients.c - see gradients.h.
  */
-#include "session/gradients.h"
+#include "reduce/gradients.h"
 
 #include <inttypes.h>
 #include <stdio.h>

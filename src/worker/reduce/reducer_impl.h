@@ -18,13 +18,13 @@
  * they are adjacent, has been decided by reducer_plan.c; reducer.c decides when a
  * bucket is started and waited for.
  */
-#ifndef RAYTRAIN_SESSION_REDUCER_IMPL_H
-#define RAYTRAIN_SESSION_REDUCER_IMPL_H
+#ifndef RAYTRAIN_REDUCE_REDUCER_IMPL_H
+#define RAYTRAIN_REDUCE_REDUCER_IMPL_H
 
-#include "session/gradients.h"
+#include "reduce/gradients.h"
+#include "reduce/shards.h"
 #include "session/reducible.h"
 #include "session/session.h"
-#include "session/shards.h"
 
 /* How long destroy waits for what is in progress: other ranks may be dead. */
 #define ABANDON_S 2.0
@@ -61,8 +61,8 @@ struct reducer_way {
     int (*ready)(raytrain_reducer *r, struct error *err);
     /* All gradients of a bucket are complete. Buckets come in any order. NULL: nothing. */
     int (*complete)(raytrain_reducer *r, struct bucket *b, struct error *err);
-    /* Start to reduce a complete bucket, which has elements. Buckets come in index order.
-     * *started is false if it is to be called again later. */
+    /* Start to reduce a complete bucket, which has elements. Buckets come in index
+     * order. *started is false if it is to be called again later. */
     int (*start)(raytrain_reducer *r, struct bucket *b, bool *started,
                  struct error *err);
     /* Let a bucket that was started get on; set b->finished. NULL: start() has set it. */

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "device/device.h"
-#include "session/reducer_impl.h"
+#include "reduce/reducer_impl.h"
 
 /* Large enough that latency does not matter, small enough that the first bucket is in
  * progress long before the backward pass ends. */

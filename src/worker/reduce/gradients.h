@@ -2,8 +2,8 @@
  * gradients.h - the lists of gradients and parameters from which a reducer is created:
  * are they valid, and are they the same on every rank?
  */
-#ifndef RAYTRAIN_SESSION_GRADIENTS_H
-#define RAYTRAIN_SESSION_GRADIENTS_H
+#ifndef RAYTRAIN_REDUCE_GRADIENTS_H
+#define RAYTRAIN_REDUCE_GRADIENTS_H
 
 #include "session/session.h"
 

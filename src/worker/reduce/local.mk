@@ -1,0 +1,15 @@
+libworker_a_SOURCES += \
+	src/worker/reduce/card_group.c \
+	src/worker/reduce/collective_tensors.c \
+	src/worker/reduce/gradients.c src/worker/reduce/gradients.h \
+	src/worker/reduce/reducer.c \
+	src/worker/reduce/reducer_impl.h \
+	src/worker/reduce/reducer_group.c \
+	src/worker/reduce/reducer_host.c \
+	src/worker/reduce/reducer_plan.c \
+	src/worker/reduce/reducer_shard.c \
+	src/worker/reduce/reducer_staged.c \
+	src/worker/reduce/shards.c src/worker/reduce/shards.h
+
+UNIT_TESTS += t/unit/test_reducer t/unit/test_reducer_device t/unit/test_shards
+EXTRA_t_unit_test_reducer_device_DEPENDENCIES = t/device/libcuda.so.1
