@@ -48,12 +48,12 @@ rooms () {
 	worker serve predict preprocess frame protocol config
 	worker loop
 	worker rank site protocol run
-	worker rank/worker.c session loop backend wireup config
 	worker device comm
 	worker saving device rank wireup replica run checkpoint comm config
 	worker command average loop session saving rank predict data preprocess frame backend wireup mpi run checkpoint comm protocol config
 	worker reduce session device rank wireup checkpoint
 	worker session saving device rank serve predict data convert preprocess frame backend mpi wireup protocol run checkpoint hdf5 comm config
+	worker life session rank loop backend wireup protocol run config
 	worker probe gbdt session device mpi wireup run hdf5 comm protocol site config
 	worker gbdt loop session rank data convert preprocess frame wireup comm config
 	worker lightgbm gbdt comm config
@@ -76,7 +76,7 @@ rooms () {
 	cmd cmd/serve_workers.h config
 	cmd cmd/serve_workers.c crew launch local config
 	cmd cmd/raytrain-serve.c crew life http place run event config
-	cmd cmd/raytrain-worker.c command rank loop probe protocol
+	cmd cmd/raytrain-worker.c command life rank loop probe protocol
 	cmd cmd/raytrain-pmix.c pmix
 	cmd cmd/raytrain-keeper.c show slurm local
 	cmd inspect/follow.c protocol
@@ -280,7 +280,7 @@ talkers () {
 	(cd "$1" && grep -rnE '(^|[^a-z_])(printf|puts|perror|exit|vprintf) *\(|stderr' \
 		common launcher worker serve) |
 	grep -vE ':[[:blank:]]*(/?\*|//)' |
-	grep -vE '^(launcher/callback/|worker/rank/worker[.]c:)'
+	grep -vE '^(launcher/callback/|worker/life/worker[.]c:)'
 }
 
 # flags_of HALL: print the flags with which its files are compiled.
@@ -465,7 +465,7 @@ test_expect_success 'an include of another hall, or of a room above, is detected
 	hall launcher/train/trainer.c session/session.h
 	hall launcher/launch/launcher.h data/dataset.h
 	hall worker/session/session.c train/trainer.h
-	hall worker/rank/worker.c slurm/job.h
+	hall worker/life/worker.c slurm/job.h
 	hall serve/infer/metadata.c session/session.h
 	hall worker/session/session.c infer/infer.h
 	room common/checkpoint/slab.c run/run_dir.h

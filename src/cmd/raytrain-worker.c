@@ -19,11 +19,11 @@
 #include <string.h>
 
 #include "command/helper.h"
+#include "life/worker.h"
 #include "loop/loop.h"
 #include "probe/probe.h"
 #include "protocol/site_report.h"
 #include "rank/own_words.h"
-#include "rank/worker.h"
 
 static void last_words(int status, const struct error *err)
 {

@@ -9,8 +9,7 @@ libworker_a_SOURCES += \
 	src/worker/rank/own_signals.c src/worker/rank/own_signals.h \
 	src/worker/rank/process_guard.c src/worker/rank/process_guard.h \
 	src/worker/rank/stack_trace.c src/worker/rank/stack_trace.h \
-	src/worker/rank/stop.c src/worker/rank/stop.h \
-	src/worker/rank/worker.c src/worker/rank/worker.h
+	src/worker/rank/stop.c src/worker/rank/stop.h
 
 UNIT_TESTS += t/unit/test_failure_record t/unit/test_gpu_share t/unit/test_heartbeat
 

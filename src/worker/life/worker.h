@@ -1,6 +1,6 @@
 /* worker.h - one worker of the group that raytrain-run started. */
-#ifndef RAYTRAIN_RANK_WORKER_H
-#define RAYTRAIN_RANK_WORKER_H
+#ifndef RAYTRAIN_LIFE_WORKER_H
+#define RAYTRAIN_LIFE_WORKER_H
 
 #include "util/error.h"
 

@@ -7,7 +7,7 @@
  * ranks, and leaves; the launcher ends the others.
  */
 #include "config.h"
-#include "rank/worker.h"
+#include "life/worker.h"
 
 #include <signal.h>
 #include <stdio.h>
