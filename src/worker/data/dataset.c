@@ -3,46 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/odd_word.h"
-#include "convert/row_place.h"
+#include "data/dataset_impl.h"
 #include "data/dataset_table.h"
 #include "data/prefetch.h"
-#include "frame/column_view.h"
-#include "table/ragged_read.h"
 #include "table/row_order.h"
 #include "table/table_share.h"
-
-/*
- * Two batches: `current` is the training function's; meanwhile the next batch is read
- * into the other (`ahead` is its position; a job for any other position is discarded).
- * The position is after what was delivered, so what was read ahead never counts.
- */
-struct raytrain_dataset {
-    char *name;
-    int rank, size;
-    uint64_t seed;
-    enum last_batch last_batch;
-    struct order_kind configured, kind; /* of the epochs that begin in this process */
-    struct table table;
-    struct left_out left_out;
-    struct frame columns;        /* of the table; no rows */
-    struct transform *transform; /* NULL: none */
-    const char *lacks_label;
-    int64_t client_from; /* see dataset_client_from() */
-    struct batch_source *source;
-    struct prefetch *prefetch;
-    uint64_t batch_rows; /* 0: not set yet */
-    struct dataset_state at;
-    struct frame batches[2];
-    int current;
-    uint64_t padding; /* rows of the current batch */
-    bool delivered;   /* batches[current] may be looked at */
-    bool pending;     /* a job was started and has not been waited for */
-    struct dataset_state ahead;
-    uint64_t ahead_rows; /* the batch size that it was started with */
-    struct batch_place place;
-    bool has_place;
-};
 
 static bool state_equal(const struct dataset_state *a, const struct dataset_state *b)
 {
@@ -339,51 +304,9 @@ const char *dataset_name(const raytrain_dataset *ds)
     return ds->name;
 }
 
-const struct left_out *dataset_left_out(const raytrain_dataset *ds)
-{
-    return &ds->left_out;
-}
-
-const char *dataset_lacks_label(const raytrain_dataset *ds)
-{
-    return ds->lacks_label;
-}
-
-int64_t dataset_client_from(const raytrain_dataset *ds)
-{
-    return ds->client_from;
-}
-
-const struct frame *dataset_schema(const raytrain_dataset *ds)
-{
-    return ds->transform ? transform_schema(ds->transform) : &ds->columns;
-}
-
-const struct frame *dataset_columns(const raytrain_dataset *ds)
-{
-    return &ds->columns;
-}
-
-struct frame *dataset_batch(raytrain_dataset *ds)
-{
-    return ds->delivered ? &ds->batches[ds->current] : NULL;
-}
-
 uint64_t dataset_rows(const raytrain_dataset *ds)
 {
     return ds->table.rows;
-}
-
-void dataset_row_place(const raytrain_dataset *ds, const struct dataset_config *cfg,
-                       uint64_t i, char *text, size_t size)
-{
-    row_place(cfg, &ds->table, i, text, size);
-}
-
-void dataset_odd_word(const raytrain_dataset *ds, const struct dataset_config *cfg,
-                      const char *column, char *text, size_t size)
-{
-    odd_word_place(cfg, &ds->table, column, text, size);
 }
 
 int dataset_workers(const raytrain_dataset *ds)
@@ -394,39 +317,6 @@ int dataset_workers(const raytrain_dataset *ds)
 double dataset_waited_s(const raytrain_dataset *ds)
 {
     return ds->prefetch ? prefetch_waited_s(ds->prefetch) : 0;
-}
-
-/* Rows of a column as a tensor: numbers, or the codes of words. */
-static int column_row(const raytrain_dataset *ds, const struct frame_column *c,
-                      raytrain_tensor *row, struct error *err)
-{
-    if (column_view_row(c, row) < 0)
-        return error_set(
-            err, RAYTRAIN_ETYPE,
-            "dataset \"%s\": the rows of column \"%s\" are not of one size: "
-            "raytrain_dataset_ragged() gets them",
-            ds->name, c->name);
-    return 0;
-}
-
-size_t dataset_n_columns(const raytrain_dataset *ds)
-{
-    return dataset_schema(ds)->n_columns;
-}
-
-const char *dataset_column_at(const raytrain_dataset *ds, size_t i,
-                              raytrain_tensor *row)
-{
-    const struct frame_column *c = &dataset_schema(ds)->columns[i];
-
-    if (column_row(ds, c, row, NULL) < 0)
-        *row = c->row;
-    return c->name;
-}
-
-size_t dataset_row_bytes(const raytrain_dataset *ds, size_t i)
-{
-    return frame_row_bytes(&dataset_schema(ds)->columns[i]);
 }
 
 void dataset_state_get(const raytrain_dataset *ds, struct dataset_state *state)
@@ -469,94 +359,6 @@ int dataset_state_set(raytrain_dataset *ds, const struct dataset_state *state,
     if (state->position > 0 && state->rows)
         ds->at.kind = state->kind;
     ds->delivered = false;
-    return 0;
-}
-
-static const struct frame_column *column_find(const raytrain_dataset *ds,
-                                              const char *name, struct error *err)
-{
-    const struct frame *schema = dataset_schema(ds);
-    const struct frame_column *c = name ? frame_find(schema, name) : NULL;
-    char names[512];
-
-    if (!c) {
-        frame_names(schema, names, sizeof names);
-        error_set(err, name ? RAYTRAIN_ENOTFOUND : RAYTRAIN_EINVAL,
-                  "dataset \"%s\": no column \"%s\"; the columns are: %s", ds->name,
-                  name ? name : "(null)", names);
-    }
-    return c;
-}
-
-int dataset_column_info(raytrain_dataset *ds, const char *column, raytrain_tensor *row,
-                        struct error *err)
-{
-    const struct frame_column *c = column_find(ds, column, err);
-
-    return c ? column_row(ds, c, row, err) : -1;
-}
-
-const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *column,
-                                       struct error *err)
-{
-    const struct frame_column *c = column_find(ds, column, err);
-
-    if (c && c->kind != FRAME_WORDS)
-        error_set(err, RAYTRAIN_ETYPE,
-                  "dataset \"%s\": column \"%s\" has no words; types = { %s = "
-                  "\"words\"; } makes it one of words, if it is of text",
-                  ds->name, column, column);
-    return c && c->kind == FRAME_WORDS ? c->words : NULL;
-}
-
-static uint64_t word_longest(const struct dictionary *words)
-{
-    size_t longest = 0, n;
-
-    for (size_t i = 0; i < dictionary_count(words); i++) {
-        dictionary_word(words, i, &n);
-        longest = n > longest ? n : longest;
-    }
-    return longest;
-}
-
-int dataset_longest(raytrain_dataset *ds, const char *column, uint64_t first,
-                    uint64_t n, uint64_t *longest, struct error *err)
-{
-    const struct frame_column *c = column_find(ds, column, err);
-    const struct column *stored = table_column(&ds->table, column);
-
-    if (!c)
-        return -1;
-    *longest = 0;
-    if (c->kind == FRAME_WORDS) {
-        *longest = word_longest(c->words);
-        return 0;
-    }
-    if (c->kind != FRAME_TEXT || !stored || stored->kind != FRAME_TEXT)
-        return error_set(err, RAYTRAIN_ETYPE,
-                         "dataset \"%s\": column \"%s\" is not one of strings",
-                         ds->name, column);
-    return ragged_largest(&ds->table, stored, first, n, 1, longest, err);
-}
-
-int dataset_ragged_bytes(const raytrain_dataset *ds, uint64_t batch, uint64_t *bytes,
-                         struct error *err)
-{
-    *bytes = 0;
-    for (size_t i = 0; i < ds->table.n_columns; i++) {
-        const struct column *c = &ds->table.columns[i];
-        bool sparse = c->kind == FRAME_SPARSE;
-        size_t width =
-            sparse ? raytrain_dtype_size(c->row.dtype) + sizeof(uint32_t) : 1;
-        uint64_t n;
-
-        if (!column_ragged(c))
-            continue;
-        if (ragged_largest(&ds->table, c, 0, ds->table.rows, batch, &n, err) < 0)
-            return -1;
-        *bytes += n * width;
-    }
     return 0;
 }
 
@@ -635,50 +437,4 @@ uint64_t dataset_padding(const raytrain_dataset *ds)
 bool dataset_pads(const raytrain_dataset *ds)
 {
     return ds->last_batch == LAST_BATCH_PAD;
-}
-
-const struct frame_column *dataset_frame_column(raytrain_dataset *ds,
-                                                const char *column, struct error *err)
-{
-    if (!column_find(ds, column, err))
-        return NULL;
-    if (!ds->delivered) {
-        error_set(err, RAYTRAIN_EINVAL,
-                  "dataset \"%s\": there is no current batch: ask for the next one "
-                  "first",
-                  ds->name);
-        return NULL;
-    }
-    return frame_find(&ds->batches[ds->current], column);
-}
-
-int dataset_column(raytrain_dataset *ds, const char *column, raytrain_tensor *tensor,
-                   struct error *err)
-{
-    const struct frame_column *c = dataset_frame_column(ds, column, err);
-    const struct frame *schema = dataset_schema(ds);
-    raytrain_tensor row;
-
-    if (!c || column_row(ds, c, &row, err) < 0)
-        return -1;
-    column_view_tensor(c, ds->batches[ds->current].rows, tensor);
-    if (ds->has_place)
-        ds->place.show(ds->place.arg, ds->current,
-                       (size_t)(frame_find(schema, column) - schema->columns), tensor);
-    return 0;
-}
-
-int dataset_ragged(raytrain_dataset *ds, const char *column, raytrain_ragged *out,
-                   struct error *err)
-{
-    const struct frame_column *c = dataset_frame_column(ds, column, err);
-
-    if (!c)
-        return -1;
-    if (column_view_ragged(c, ds->batches[ds->current].rows, out) == 0)
-        return 0;
-    return error_set(err, RAYTRAIN_ETYPE,
-                     "dataset \"%s\": column \"%s\" is an array: ask for it with "
-                     "raytrain_dataset_column()",
-                     ds->name, column);
 }

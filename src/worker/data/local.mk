@@ -3,6 +3,8 @@ libworker_a_SOURCES += \
 	src/worker/data/batch_source.c src/worker/data/batch_source.h \
 	src/worker/data/converted.c src/worker/data/converted.h \
 	src/worker/data/dataset.c src/worker/data/dataset.h \
+	src/worker/data/dataset_columns.c \
+	src/worker/data/dataset_impl.h \
 	src/worker/data/dataset_fit.c src/worker/data/dataset_fit.h \
 	src/worker/data/dataset_table.c src/worker/data/dataset_table.h \
 	src/worker/data/epoch_order.c src/worker/data/epoch_order.h \
