@@ -15,6 +15,9 @@ libworker_a_SOURCES += \
 	src/worker/data/stream_copy.c src/worker/data/stream_copy.h \
 	src/worker/data/window_order.c src/worker/data/window_order.h \
 	src/worker/data/window_reader.c src/worker/data/window_reader.h \
+	src/worker/data/window_blocks.c \
+	src/worker/data/window_spans.c \
+	src/worker/data/window_reader_impl.h \
 	src/worker/data/window_rows.c src/worker/data/window_rows.h
 
 UNIT_TESTS += t/unit/test_data_many t/unit/test_dataset t/unit/test_epochs t/unit/test_file_view \
