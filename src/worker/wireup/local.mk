@@ -8,6 +8,10 @@ libworker_a_SOURCES += \
 	src/worker/wireup/process_mapping.c src/worker/wireup/process_mapping.h \
 	src/worker/wireup/sharing.c src/worker/wireup/sharing.h \
 	src/worker/wireup/shm_room.c src/worker/wireup/shm_room.h \
-	src/worker/wireup/wireup.c src/worker/wireup/wireup.h
+	src/worker/wireup/wireup.c src/worker/wireup/wireup.h \
+	src/worker/wireup/wireup_impl.h \
+	src/worker/wireup/byte_exchange.c \
+	src/worker/wireup/children.c \
+	src/worker/wireup/world.c
 
 UNIT_TESTS += t/unit/test_nodes t/unit/test_pmi
