@@ -22,6 +22,8 @@ libworker_a_SOURCES += \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \
 	src/worker/session/reducible.c src/worker/session/reducible.h \
 	src/worker/session/report.c \
+	src/worker/session/report_combine.c \
+	src/worker/session/report_impl.h \
 	src/worker/session/report_block.c src/worker/session/report_block.h \
 	src/worker/session/report_line.c src/worker/session/report_line.h \
 	src/worker/session/worker_reports.c \
