@@ -106,7 +106,7 @@ known_circles () {
 	includes worker/device/cards worker/device/device worker/device/group
 	includes worker/gbdt/queries worker/gbdt/shard_load
 	includes worker/preprocess/chain worker/preprocess/transform
-	includes worker/session/data_decisions worker/session/dataset_watch worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/session worker/session/signs
+	includes worker/session/checkpoints worker/session/collectives worker/session/data_decisions worker/session/dataset_watch worker/session/datasets worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/reports worker/session/session worker/session/signs
 	includes worker/table/expansion worker/table/reader worker/table/words_union
 	includes worker/table/packing worker/table/table
 	includes worker/wireup/child_server worker/wireup/wireup

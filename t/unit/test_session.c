@@ -15,6 +15,7 @@
 #include "run/metrics.h"
 #include "run/metrics_collector.h"
 #include "protocol/events.h"
+#include "session/reports.h"
 #include "util/fs.h"
 #include "util/report_number.h"
 #include "session/session.h"

@@ -17,6 +17,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "command/checkpoint_state.h"
+#include "session/collectives.h"
 
 /* ---- The copy ---- */
 

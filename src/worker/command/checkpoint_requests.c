@@ -33,6 +33,7 @@
 #include "checkpoint/slab.h"
 #include "comm/comm.h"
 #include "run/checkpoint_manager.h"
+#include "session/checkpoints.h"
 #include "util/clock.h"
 #include "util/report_number.h"
 

@@ -27,6 +27,7 @@
 #include <xxhash.h>
 
 #include "average/average_head.h"
+#include "session/collectives.h"
 #include "util/clock.h"
 #include "util/installed.h"
 

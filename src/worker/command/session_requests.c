@@ -9,7 +9,9 @@
 #include <sys/timerfd.h>
 
 #include "rank/event.h"
+#include "session/collectives.h"
 #include "session/preemption.h"
+#include "session/reports.h"
 #include "session/setting_notes.h"
 #include "util/quote.h"
 #include "util/report_number.h"

@@ -35,6 +35,8 @@
 #include "gbdt/shard_load.h"
 #include "rank/event.h"
 #include "rank/stop.h"
+#include "session/collectives.h"
+#include "session/datasets.h"
 #include "session/session.h"
 #include "session/signs.h"
 #include "util/fault.h"

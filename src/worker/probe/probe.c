@@ -17,6 +17,7 @@
 #include "probe/shared_storage.h"
 #include "protocol/site_report.h"
 #include "run/run_dir.h"
+#include "session/collectives.h"
 #include "session/session.h"
 #include "util/clock.h"
 #include "util/fs.h"

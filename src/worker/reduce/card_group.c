@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rank/event.h"
+#include "reduce/card_group.h"
 #include "wireup/wireup.h"
 
 bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tensor)

@@ -14,6 +14,7 @@
 
 #include "checkpoint/slab.h"
 #include "device/device.h"
+#include "reduce/card_group.h"
 #include "session/collective_calls.h"
 #include "util/tensor.h"
 

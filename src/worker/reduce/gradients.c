@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "device/device.h"
+#include "session/collectives.h"
 #include "session/reducible.h"
 #include "util/tensor.h"
 

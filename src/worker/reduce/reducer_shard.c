@@ -4,6 +4,8 @@
 
 #include "reduce/reducer_impl.h"
 
+#include "session/collectives.h"
+
 /* Of a sharded reducer. */
 static int param_usage(raytrain_reducer *r, const char *call, size_t i)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "checkpoint/new_file.h"
+#include "session/checkpoints.h"
 #include "util/fs.h"
 
 #define COPY_BYTES ((uint64_t)1 << 20)

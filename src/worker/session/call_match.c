@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/collectives.h"
 #include "util/rank_list.h"
 
 /* What a rank did, in words. */

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "session/checkpoints.h"
+#include "session/collectives.h"
+
 /* Those of raytrain_get_checkpoint() and raytrain_checkpoint_open() can be read; all
  * others are being written. */
 static bool is_restored(const raytrain_checkpoint *ck)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rank/event.h"
+#include "session/checkpoints.h"
 
 /* Will the next report meet a criterion of run_config.stop that does not depend on
  * metrics? */

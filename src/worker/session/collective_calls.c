@@ -10,6 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "session/collectives.h"
 #include "session/reducible.h"
 
 /* ---- Which reductions there are ---- */

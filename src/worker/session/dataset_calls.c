@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "rank/event.h"
+#include "session/collectives.h"
 #include "session/dataset_watch.h"
+#include "session/datasets.h"
 #include "util/quote.h"
 #include "util/tensor.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "device/feed.h"
+#include "session/datasets.h"
 
 #define ALIGNMENT ((size_t)256) /* as of memory that a card allocates */
 #define ELSEWHERE SIZE_MAX

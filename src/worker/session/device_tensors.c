@@ -12,6 +12,7 @@
 
 #include "checkpoint/slab.h"
 #include "device/device.h"
+#include "session/checkpoints.h"
 #include "util/quote.h"
 #include "util/tensor.h"
 #include "util/thread.h"

@@ -30,6 +30,10 @@ libworker_a_SOURCES += \
 	src/worker/session/run_calls.c \
 	src/worker/session/saved_state.c \
 	src/worker/session/session.c src/worker/session/session.h \
+	src/worker/session/checkpoints.h \
+	src/worker/session/collectives.h \
+	src/worker/session/datasets.h \
+	src/worker/session/reports.h \
 	src/worker/session/session_error.c \
 	src/worker/session/setting_notes.c src/worker/session/setting_notes.h \
 	src/worker/session/signs.c src/worker/session/signs.h

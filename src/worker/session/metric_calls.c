@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "session/report_line.h"
+#include "session/reports.h"
 #include "session/session.h"
 #include "util/api_names.h"
 #include "util/quote.h"

@@ -13,6 +13,8 @@
 #include <xxhash.h>
 
 #include "run/checkpoint_manager.h"
+#include "session/checkpoints.h"
+#include "session/collectives.h"
 #include "util/fs.h"
 #include "util/quote.h"
 

@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "predict/file_predictor.h"
+#include "session/collectives.h"
 #include "session/dataset_watch.h"
 #include "session/signs.h"
 

@@ -16,6 +16,8 @@
 #include "preprocess/map_function.h"
 #include "rank/event.h"
 #include "rank/stop.h"
+#include "session/collectives.h"
+#include "session/datasets.h"
 #include "session/signs.h"
 #include "util/clock.h"
 #include "util/fault.h"

@@ -13,7 +13,9 @@
 #include "rank/event.h"
 #include "rank/gpu_watch.h"
 #include "rank/stop.h"
+#include "session/collectives.h"
 #include "session/report_block.h"
+#include "session/reports.h"
 #include "util/clock.h"
 
 /* ---- This rank's part ---- */

@@ -3,6 +3,7 @@
 #define RAYTRAIN_SESSION_REPORT_IMPL_H
 
 #include "session/report_block.h"
+#include "session/reports.h"
 #include "session/session.h"
 
 /* A report, and its combination over all ranks. */

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/checkpoints.h"
 #include "session/preprocessing.h"
 
 #define STATE              CHECKPOINT_RESERVED "/session"

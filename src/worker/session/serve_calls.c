@@ -17,6 +17,7 @@
 #include "config/train_config.h"
 #include "rank/stop.h"
 #include "serve/service_predictor.h"
+#include "session/collectives.h"
 #include "session/dataset_watch.h"
 #include "session/signs.h"
 #include "util/process.h"

@@ -9,8 +9,11 @@
 #include "run/checkpoint_manager.h"
 #include "run/journal.h"
 #include "run/run_dir.h"
+#include "session/checkpoints.h"
+#include "session/collectives.h"
 #include "session/preemption.h"
 #include "session/preprocessing.h"
+#include "session/reports.h"
 #include "util/clock.h"
 
 /* How long a failing worker waits for a save. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "rank/event.h"
+#include "session/reports.h"
 #include "session/session.h"
 
 /* Of a report: the launcher reads its line as a whole, and keeps 4 MiB of events for a

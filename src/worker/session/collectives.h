@@ -1,0 +1,63 @@
+/*
+ * collectives.h - how the ranks agree on collective calls, and their communicators.
+ */
+#ifndef RAYTRAIN_SESSION_COLLECTIVES_H
+#define RAYTRAIN_SESSION_COLLECTIVES_H
+
+#include "session/session.h"
+
+/*
+ * call_match.c: each collective call of the user begins with a check that all ranks
+ * make the same call. If they do not: -1 and RAYTRAIN_ECOMM on every rank, with what
+ * each of them did. But RAYTRAIN_ESTOPPED on every rank, from this call and all later ones,
+ * if what trains on some rank was asked to end, and makes no call.
+ */
+enum session_call_kind {
+    CALL_REPORT,
+    CALL_ALLREDUCE,
+    CALL_ALLREDUCE_LARGE, /* more than a matched allreduce can combine */
+    CALL_BROADCAST,
+    CALL_ALLGATHER,
+    CALL_BARRIER,
+    CALL_REDUCER,
+    CALL_REDUCER_GATHER,
+    CALL_DATASET,
+    CALL_CHECKPOINT_WAIT,
+    CALL_OPEN,
+    CALL_GRADIENTS,
+    CALL_ALLREDUCE_CARDS, /* on the cards of session_cards() */
+    CALL_BROADCAST_CARDS,
+    CALL_ALLGATHER_CARDS,
+    CALL_GATHER,
+    CALL_PREDICT
+};
+#define CALL_TEXT_MAX 160
+
+struct session_call {
+    enum session_call_kind kind;
+    /* What this rank did, in words: "called raytrain_barrier()". */
+    void (*say)(const void *arg, char text[CALL_TEXT_MAX]);
+    const void *arg;
+};
+
+/* Combines buf (comm_ops.allreduce_matched): the ranks must also agree on n, type and
+ * op. */
+int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
+                  size_t n, enum comm_type type, enum comm_op op, struct error *err);
+/* All ranks have learned that what trains on rank `rank` was asked to end: -1, and
+ * RAYTRAIN_ESTOPPED in err. */
+int session_over(raytrain_context *ctx, int rank, struct error *err);
+/* With a number that stands for the arguments; its lowest bit does not count. */
+int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
+                            uint64_t arguments, struct error *err);
+/* The same for a call whose memory is on a card. *cards: so it is on all ranks. Else they
+ * make the call again, with host memory. */
+int session_match_cards(raytrain_context *ctx, const struct session_call *call,
+                        uint64_t arguments, bool *cards, struct error *err);
+
+/* COLLECTIVE at the first call of each. NULL on failure. */
+struct comm *session_user_comm(raytrain_context *ctx, struct error *err);
+struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
+struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
+
+#endif
