@@ -34,6 +34,9 @@ libcommon_a_SOURCES += \
 	src/common/config/sweep.c src/common/config/sweep.h \
 	src/common/config/sync_config.c src/common/config/sync_config.h \
 	src/common/config/train_config.c src/common/config/train_config.h \
+	src/common/config/train_config_merge.c \
+	src/common/config/train_config_check.c \
+	src/common/config/train_config_impl.h \
 	src/common/config/train_func_file.c src/common/config/train_func_file.h
 
 UNIT_TESTS += t/unit/test_config t/unit/test_config_diff t/unit/test_options \
