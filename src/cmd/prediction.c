@@ -9,11 +9,6 @@
 #include "run/checkpoint_manager.h"
 #include "util/quote.h"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- The checkpoint ---- */
 
 static bool is_directory(const char *path)
@@ -46,7 +41,7 @@ int prediction_checkpoint(const struct options *opt, char **chosen, struct error
 
     if (!is_directory(opt->checkpoint)) {
         *chosen = strdup(opt->checkpoint);
-        return *chosen ? 0 : no_memory(err);
+        return *chosen ? 0 : error_no_memory(err);
     }
     if (checkpoint_manager_best_of(opt->checkpoint, &best, &latest, err) < 0)
         return -1;
@@ -96,7 +91,7 @@ int prediction_function(struct train_config *cfg, struct error *err)
         json_object_clear(cfg->gbdt.params); /* of the training */
         trainer = strdup("data_parallel");
         if (!trainer)
-            return no_memory(err);
+            return error_no_memory(err);
     } else {
         if (trainer_read(cfg->resume_from_checkpoint, &trainer, err) < 0)
             return -1;

@@ -24,11 +24,6 @@
 
 static bool is_inner; /* this is that process */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- The configuration of a prediction ---- */
 
 static int need(bool there, const char *flag, struct error *err)
@@ -48,11 +43,11 @@ static int run_name(struct train_config *cfg, struct error *err)
     int rc = asprintf(&name, "%s" ENDING, slash ? slash + 1 : output);
 
     if (rc < 0)
-        return no_memory(err);
+        return error_no_memory(err);
     storage = slash ? strndup(output, (size_t)(slash - output) + 1) : strdup(".");
     if (!storage) {
         free(name);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     free(cfg->run_config.name);
     free(cfg->run_config.storage_path);
@@ -80,7 +75,7 @@ static int settle(struct options *opt, struct train_config *cfg, struct error *e
     if (prediction_function(cfg, err) < 0 || prediction_reduce(cfg, err) < 0)
         return -1;
     if (setenv(LEFT_BY, "1", 1) < 0)
-        return no_memory(err);
+        return error_no_memory(err);
     return run_name(cfg, err);
 }
 
@@ -94,7 +89,7 @@ static int finish(const struct options *opt, const struct train_config *cfg,
     int rc = 0;
 
     if (!run)
-        return no_memory(err);
+        return error_no_memory(err);
     if (access(cfg->predict.output, F_OK) < 0)
         rc = error_set(err, RAYTRAIN_ENOTFOUND,
                        "%s is gone, which this prediction has made before; --fresh "

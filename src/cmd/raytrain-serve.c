@@ -36,11 +36,6 @@
 #define HAPROXY_BIND "127.0.0.1:8080" /* unless --listen names another address */
 #define LAST_WORDS_S 5.0 /* for which the end waits for a terminal that is held */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- The launcher of a worker ---- */
 
 /* Its directory, from its path. */
@@ -104,7 +99,7 @@ static int worker_finish(const struct options *opt, const struct train_config *c
 
     (void)opt;
     if (asprintf(&run, "%s/%s", cfg->run_config.storage_path, cfg->run_config.name) < 0)
-        return no_memory(err);
+        return error_no_memory(err);
     rc = fs_remove_tree(run, err);
     free(run);
     return rc;
@@ -161,7 +156,7 @@ static int serve(struct choice choices[], const struct models_dir *entries, size
     int rc;
 
     if (!models)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < n; i++)
         models[i] = (struct life_model){
             .name = choices[i].name,
@@ -245,7 +240,7 @@ static int several_serve(struct choice *typed, int argc, char *argv[],
         return -1;
     choices = calloc(entries.n, sizeof *choices);
     rc = choices ? choices_serve(choices, &entries, typed, argc, argv, err)
-                 : no_memory(err);
+                 : error_no_memory(err);
     for (size_t i = 0; choices && i < entries.n; i++)
         choice_clear(&choices[i]);
     free(choices);

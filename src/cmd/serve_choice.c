@@ -14,17 +14,12 @@
 #include "run/checkpoint_manager.h"
 #include "util/quote.h"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 int text_set(char **text, const char *value, struct error *err)
 {
     char *copy = strdup(value);
 
     if (!copy)
-        return no_memory(err);
+        return error_no_memory(err);
     free(*text);
     *text = copy;
     return 0;
@@ -191,7 +186,7 @@ static int name_settle(struct choice *c, struct error *err)
         return 0;
     c->name =
         c->cfg.serve.name ? strdup(c->cfg.serve.name) : model_name(c->opt.checkpoint);
-    return c->name ? 0 : no_memory(err);
+    return c->name ? 0 : error_no_memory(err);
 }
 
 /* ---- Life ---- */

@@ -86,7 +86,7 @@ int serve_workers_plan(const char *launcher, const struct train_config *cfg,
         fit(chosen, cfg, models, follows, err) < 0)
         return -1;
     if (setenv(SERVE_LAUNCHER, launcher_name(chosen), 1) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }
 

@@ -205,7 +205,7 @@ json_t *inspect_diff(const char *a, const char *b, struct error *err)
     int rc = 0;
 
     if (!p.block_a || !p.block_b || !differences)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0 && inspect_open(a, &p.a, err) == 0 && inspect_open(b, &p.b, err) == 0 &&
         pair_diff(&p, differences, &compared, err) == 0) {
         out = json_pack("{s:s, s:o, s:o, s:b, s:I, s:O}", "kind", "diff", "a",
@@ -213,7 +213,7 @@ json_t *inspect_diff(const char *a, const char *b, struct error *err)
                         json_array_size(differences) == 0, "tensors", compared,
                         "differences", differences);
         if (!out)
-            error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            error_no_memory(err);
     }
     json_decref(differences);
     checkpoint_destroy(p.a);

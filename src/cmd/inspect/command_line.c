@@ -135,7 +135,7 @@ static int setting_take(struct request *r, char *value, struct error *err)
     char **grown = reallocarray(d->settings, d->n_settings + 1, sizeof *d->settings);
 
     if (!grown)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     d->settings = grown;
     d->settings[d->n_settings++] = value;
     return 0;

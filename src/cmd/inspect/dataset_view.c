@@ -39,7 +39,7 @@ static int option_set(struct train_config *cfg, const char *assignment,
     int rc;
 
     if (asprintf(&text, "datasets." NAME ".%s", assignment) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = train_config_set(cfg, text, err);
     free(text);
     return rc;
@@ -58,7 +58,7 @@ static int config_make(struct train_config *cfg, const char *path,
     d = &cfg->datasets[0];
     free(d->name);
     d->name = strdup(strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
-    return d->name ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return d->name ? 0 : error_no_memory(err);
 }
 
 static int data_open(const struct train_config *cfg, raytrain_dataset **ds,
@@ -163,8 +163,7 @@ static int stats_make(raytrain_dataset *ds, json_t *columns, bool as_text,
     size_t n = dataset_schema(ds)->n_columns;
     struct column_stats *stats = calloc(n > 0 ? n : 1, sizeof *stats);
     uint64_t rows;
-    int rc = stats ? block_rows(ds, &rows, err)
-                   : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = stats ? block_rows(ds, &rows, err) : error_no_memory(err);
 
     if (rc == 0)
         rc = dataset_set_batch_size(ds, rows, err);
@@ -192,7 +191,7 @@ static int head_make(raytrain_dataset *ds, const struct inspect_options *options
         if (rc == 0)
             rc = dataset_next(ds, &got, err);
         if (rc == 0 && dataset_rows_add(rows, dataset_batch(ds), options->as_text) < 0)
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            rc = error_no_memory(err);
     }
     return rc < 0 ? -1 : 0;
 }

@@ -142,7 +142,7 @@ static int item_export(const raytrain_checkpoint *ck, size_t i,
     int fd, rc;
 
     if (asprintf(&file, "%s/%s%s", dir, item->name, suffix_of(item)) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     slash = strrchr(file, '/');
     *slash = '\0';
     rc = fs_mkdirs(file, 0777, err);
@@ -165,7 +165,7 @@ static int items_export(const raytrain_checkpoint *ck, const char *dir, json_int
 {
     struct checkpoint_item item;
     char *buffer = malloc(BUFFER_BYTES);
-    int rc = buffer ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = buffer ? 0 : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && checkpoint_item(ck, i, &item); i++) {
         if (item.is_internal)
@@ -201,7 +201,7 @@ static char *target_name(const char *dir, struct error *err)
             n--;
         target = strndup(dir, n);
         if (!target)
-            error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            error_no_memory(err);
         return target;
     }
     d = target ? opendir(target) : NULL;
@@ -241,7 +241,7 @@ static int tree_export(const raytrain_checkpoint *ck, const char *target, json_i
     int rc;
 
     if (!temp)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (mkdir(temp, 0777) < 0) {
         fs_error(err, "create", target);
         free(temp);
@@ -281,7 +281,7 @@ json_t *inspect_export(const char *path, const char *dir, struct error *err)
                         json_text(path), "directory", json_text(target), "tensors", n,
                         "bytes", bytes);
         if (!out)
-            error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            error_no_memory(err);
     }
     checkpoint_destroy(ck);
     free(target);

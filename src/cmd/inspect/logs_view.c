@@ -100,14 +100,14 @@ static int file_add(struct logs *l, const char *dir, const char *name,
     if (!name_read(l, name, &file))
         return 0;
     if (!(path = run_dir_file(dir, name)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (has_file(l, path)) {
         free(path);
         return 0;
     }
     if (array_grow(&l->files, &l->room, l->n, sizeof *l->files) < 0) {
         free(path);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     file.path = path;
     l->files[l->n++] = file;

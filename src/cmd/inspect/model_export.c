@@ -89,7 +89,7 @@ static int bytes_read(raytrain_checkpoint *ck, const struct booster_ops *ops,
     bool found;
 
     if (asprintf(&name, CHECKPOINT_ATTACHED "/%s", ops->file) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     found = checkpoint_item_find(ck, name, &i) && checkpoint_item(ck, i, &item);
     free(name);
     if (!found)
@@ -100,7 +100,7 @@ static int bytes_read(raytrain_checkpoint *ck, const struct booster_ops *ops,
     *n = item.bytes;
     *bytes = malloc(*n + 1);
     if (!*bytes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return checkpoint_item_read(ck, i, 0, *bytes, *n, err);
 }
 
@@ -185,7 +185,7 @@ static int checkpoint_export(raytrain_checkpoint *ck, const char *path,
     *out = json_pack("{s:s, s:o, s:o, s:s, s:I}", "kind", "export", "path",
                      json_text(path), "file", json_text(file), "trainer", ops->name,
                      "bytes", (json_int_t)n);
-    return *out ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *out ? 0 : error_no_memory(err);
 }
 
 json_t *model_export(const char *path, const char *file, struct error *err)

@@ -142,7 +142,7 @@ int model_json(raytrain_checkpoint *ck, json_t **out, struct error *err)
         "best_score", real_json(ck, GBDT_BEST_SCORE), "best_metric",
         text_json(ck, GBDT_BEST_METRIC), "features", (json_int_t)n, "importance",
         important);
-    return *out ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *out ? 0 : error_no_memory(err);
 }
 
 /* ---- The text ---- */

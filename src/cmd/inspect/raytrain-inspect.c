@@ -65,7 +65,7 @@ static int show_checkpoint(const struct request *r, struct error *err)
     int rc = 0;
 
     if (!checkpoint)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (err->code != RAYTRAIN_OK)
         rc = -1;
     if (r->json)
@@ -144,7 +144,7 @@ static char *checkpoint_choose(const char *path, struct error *err)
         return NULL;
     free(latest);
     if (!best && !inspect_is_run(path))
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else if (!best)
         error_set(err, RAYTRAIN_ENOTFOUND, "--export: the run %s has no checkpoint yet",
                   quote(path, quoted));

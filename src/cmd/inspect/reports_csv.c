@@ -88,7 +88,7 @@ int reports_csv_print(FILE *out, const char *run, struct error *err)
     bool *firsts = calloc(table.n_columns + 1, sizeof *firsts);
 
     if (rc == 0 && !firsts)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0) {
         head_print(out, &table);
         for (size_t c = 0; c < table.n_columns; c++)

@@ -183,7 +183,7 @@ int run_list_find(const char *dir, struct run_list *list, struct error *err)
     int rc = 0;
 
     if (!first.path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (place_search(&s, &first) < 0)
         rc = fs_error(err, "open", dir);
     else
@@ -197,7 +197,7 @@ int run_list_find(const char *dir, struct run_list *list, struct error *err)
     free(s.links.list);
     tdestroy(s.seen, free);
     if (rc == 0 && s.no_memory)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     return rc;
 }
 

@@ -106,7 +106,7 @@ static int compared_load(struct compared *c, const struct run_list *runs,
     c->n_names = names < CURVES_SHOWN ? names : CURVES_SHOWN;
     c->lines = calloc(c->n_names * c->n_lines + 1, sizeof *c->lines);
     if (!c->lines)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < c->n_lines; i++)
         if (run_load(c, i, runs->paths[i], err) < 0)
             return -1;

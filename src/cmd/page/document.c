@@ -89,7 +89,7 @@ int document_write(const char *file, const struct document *d, struct error *err
     if (out)
         rc = all_write(out, d, err);
     if (!out || ferror(out) | fclose(out))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0 && fs_replace(file, page, n, 0666, err) < 0) {
         err->code = RAYTRAIN_ESTORAGE; /* also if its directory does not exist */
         rc = -1;

@@ -21,7 +21,7 @@ static int config_load(struct facts *f, struct error *err)
     char *path = run_dir_file(f->path, "run.cfg");
     struct error why = {0};
     int rc = path ? record_read(path, RECORD_OF_RUN, &f->config, NULL, &why)
-                  : error_set(&why, RAYTRAIN_ENOMEM, "out of memory");
+                  : error_no_memory(&why);
 
     free(path);
     if (rc < 0 && why.code != RAYTRAIN_ENOTFOUND)
@@ -38,7 +38,7 @@ static int reported_fill(struct facts *f, struct error *err)
     f->n_reported = json_array_size(f->attempts);
     f->reported = calloc(f->n_reported + 1, sizeof *f->reported);
     if (!f->reported)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < f->table.n; i++) {
         int64_t attempt = facts_integer(f, i, "attempt");
 
@@ -69,7 +69,7 @@ int facts_load(const char *run, struct facts *f, struct error *err)
     if (metrics_load_table(f->path, &f->table, err) < 0)
         return -1;
     if (f->superseded.no_memory)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return reported_fill(f, err) < 0 ? -1 : config_load(f, err);
 }
 

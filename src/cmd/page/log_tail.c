@@ -99,7 +99,7 @@ int log_tail(const char *path, int lines, char **text, struct error *err)
         *text = strdup(from);
     if (*from && !*text) {
         free(bytes);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     free(bytes);
     return 0;

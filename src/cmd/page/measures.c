@@ -41,7 +41,7 @@ int measures_starts(const struct facts *f, double **starts, size_t *n,
     *starts = calloc(json_array_size(f->attempts) + f->table.n_superseded + 1,
                      sizeof **starts);
     if (!*starts)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 1; i < f->table.n; i++)
         if (facts_integer(f, i, "attempt") != facts_integer(f, i - 1, "attempt") &&
             *n < json_array_size(f->attempts))

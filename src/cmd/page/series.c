@@ -137,7 +137,7 @@ int series_thin_from(const struct series *s, size_t first, size_t room,
         (struct point_list){.points = calloc((n <= stretches ? n : 4 * stretches) + 4,
                                              sizeof *out->points)};
     if (!out->points)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t k = 0; k < stretches; k++) {
         size_t from = (size_t)((double)n * (double)k / (double)stretches);
         size_t to = (size_t)((double)n * (double)(k + 1) / (double)stretches);
@@ -164,7 +164,7 @@ int series_means(const struct series *s, size_t room, struct point_list *out,
 
     *out = (struct point_list){.points = calloc(room + 1, sizeof *out->points)};
     if (!out->points)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t k = 0; k < room; k++) {
         size_t from = n / room * k + n % room * k / room;
         size_t to = n / room * (k + 1) + n % room * (k + 1) / room, numbers = 0;

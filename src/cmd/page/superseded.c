@@ -80,7 +80,7 @@ int superseded_points(const struct superseded *s, size_t column, size_t room,
     *out = (struct point_list){.points =
                                    calloc(s->n * (each + 1) + 1, sizeof *out->points)};
     if (!out->points)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < s->n; i++)
         points_append(points_of(s, i, column), each, out);
     return 0;

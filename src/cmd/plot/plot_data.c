@@ -16,11 +16,6 @@
 
 #define BUCKETS 2048 /* of adjacent reports; two points each */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- A report's values ---- */
 
 /* Where the values of a metric are: in a column, or among the keys that every report
@@ -135,7 +130,7 @@ static int curve_fill(const struct source *s, struct plot_curve *c, size_t *left
     c->last = NAN;
     c->points = calloc(2 * buckets + 1, sizeof *c->points);
     if (!c->points)
-        return no_memory(err);
+        return error_no_memory(err);
     if (!s->column && !s->field)
         return 0;
     for (size_t b = 0; b < buckets; b++)
@@ -179,7 +174,7 @@ static int run_load(struct plot_data *data, size_t run, const char *path, json_t
     for (size_t i = 0; rc == 0 && i < table.n_columns; i++)
         if (table.columns[i].kind < METRIC_TEXT &&
             json_object_set_new_nocheck(names, table.columns[i].name, json_null()) < 0)
-            rc = no_memory(err);
+            rc = error_no_memory(err);
     metrics_table_clear(&table);
     return rc;
 }
@@ -271,7 +266,7 @@ static int panels_make(struct plot_data *data, const char *metrics, struct error
                                       data->panels[i].metric[n]))
             i++;
         if (n > 0 && i == data->n_panels && panel_add(data, at, n) < 0)
-            return no_memory(err);
+            return error_no_memory(err);
         at += n + (at[n] == ',');
     }
     return 0;
@@ -288,7 +283,7 @@ int plot_data_load(const struct plot_request *plot, struct plot_data *data,
                                .by_time = plot->by_time,
                                .x_low = NAN,
                                .x_high = NAN};
-    rc = names ? panels_make(data, plot->metrics, err) : no_memory(err);
+    rc = names ? panels_make(data, plot->metrics, err) : error_no_memory(err);
     if (rc == 0)
         rc = run_labels(plot->runs, plot->n_runs, &data->labels, err);
     for (size_t r = 0; rc == 0 && r < plot->n_runs; r++)

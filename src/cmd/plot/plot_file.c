@@ -241,7 +241,7 @@ static int data_write(const char *file, const struct format *format,
     if (script)
         script_write(script, data, format);
     if (!script || fclose(script) != 0)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else if (gnuplot_run(text, n, &picture, &n_picture, err) == 0)
         rc = fs_write_atomic(file, picture, n_picture, 0666, err);
     free(picture);

@@ -14,7 +14,7 @@ int plot_grid_create(struct plot_grid *grid, int columns, int rows, bool braille
     grid->bottoms = calloc((size_t)columns, sizeof *grid->bottoms);
     if (!grid->cells || !grid->tops || !grid->bottoms) {
         plot_grid_clear(grid);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     for (int x = 0; x < columns; x++) {
         grid->tops[x] = rows;

@@ -85,7 +85,7 @@ static int path_of(const struct extraction *x, const char *name, char **path,
     if (!real || !name_is_inside(real))
         rc = name_refuse(name, err);
     else if (asprintf(path, "%s/%s", x->directory, real) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     free(real);
     return rc;
 }

@@ -58,13 +58,13 @@ static int file_add(struct walk *w, const char *path, const char *name, off_t si
                           err);
     more = reallocarray(f->list, f->n + 1, sizeof *more);
     if (!more)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     f->list = more;
     more[f->n] = (struct offered_file){
         .name = strdup(name), .path = strdup(path), .bytes = (uint64_t)size};
     f->n++;
     if (!more[f->n - 1].name || !more[f->n - 1].path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }
 
@@ -115,7 +115,7 @@ static int empty_add(struct offered_files *f, const char *path, const char *name
     if (!f->directories)
         f->directories = json_array();
     if (json_array_append_new(f->directories, json_string(name)) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }
 
@@ -135,7 +135,7 @@ static int member_add(struct walk *w, const char *path, const char *name,
     if (asprintf(&inner_name, *name ? "%s/%s" : "%s%s", name, member) < 0)
         inner_name = NULL;
     rc = inner && inner_name ? path_add(w, inner, inner_name, depth + 1, err)
-                             : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+                             : error_no_memory(err);
     free(inner);
     free(inner_name);
     return rc;

@@ -87,7 +87,7 @@ static char *name_take(const char *option, const char *word, const char *equals,
     char quoted[QUOTE_TEXT_MAX], *name = strndup(word, (size_t)(equals - word));
 
     if (!name) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     } else if (!metric_name_is_valid(name)) {
         error_set(
             err, RAYTRAIN_EUSAGE,
@@ -120,7 +120,7 @@ static int metric_add(json_t *metrics, const char *word, struct error *err)
         rc = error_set(err, RAYTRAIN_EUSAGE, "%s: the metric is given twice",
                        quote(word, quoted));
     else if (json_object_set_new(metrics, name, number_json(value)) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     free(name);
     return rc;
 }

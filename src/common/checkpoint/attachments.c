@@ -48,7 +48,7 @@ static int name_reserve(raytrain_checkpoint *ck, const char *name, struct error 
                          quote(name + strlen(PREFIX), quoted));
     if (rc < 0) { /* the map may point into this name */
         name_map_clear(&ck->attached_names);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     return 0;
 }
@@ -60,7 +60,7 @@ int checkpoint_attach(raytrain_checkpoint *ck, const char *name, const void *dat
     char *full;
 
     if (attached_grow(ck) < 0 || asprintf(&full, PREFIX "%s", name) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (name_reserve(ck, full, err) < 0) {
         free(full);
         return -1;

@@ -144,7 +144,7 @@ struct tensor_entry *entry_add(raytrain_checkpoint *ck, char *name, struct error
     int rc;
 
     if (!name) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     if (entry_check_name(name, err) < 0) {
@@ -158,7 +158,7 @@ struct tensor_entry *entry_add(raytrain_checkpoint *ck, char *name, struct error
         if (rc > 0)
             clash_error(name, clash, err);
         else
-            error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            error_no_memory(err);
         /* Without memory the map may hold groups that point into this name: empty it.
          * Such a checkpoint can only be destroyed. */
         if (rc < 0)
@@ -207,7 +207,7 @@ raytrain_checkpoint *checkpoint_create(struct error *err)
     raytrain_checkpoint *ck = calloc(1, sizeof *ck);
 
     if (!ck)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else
         ck->fd = -1;
     return ck;
@@ -425,7 +425,7 @@ int checkpoint_put_string(raytrain_checkpoint *ck, const char *name, const char 
                          name);
     copy = strdup(value);
     if (!copy)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     e = entry_add(ck, strdup(name), err);
     if (!e) {
         free(copy);

@@ -231,7 +231,7 @@ int shares_make(const raytrain_checkpoint *ck, int rank, int size,
 
     *shares = (struct shares){.list = calloc(ck->n_tensors + 1, sizeof(struct share))};
     if (!shares->list)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < ck->n_tensors; i++) {
         const struct tensor_entry *e = &ck->tensors[i];
         struct share share = {.tensor = e};

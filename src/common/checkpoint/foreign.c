@@ -58,7 +58,7 @@ static int list_make(const raytrain_checkpoint *ck, char **list, size_t *n,
     int rc;
 
     if (!out)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     h5_quiet_begin(&quiet);
     rc = hdf5_ready(ck, err);
     if (rc == 0 && foreign_list_write(file_of(ck)->id, out, err) < 0)
@@ -66,7 +66,7 @@ static int list_make(const raytrain_checkpoint *ck, char **list, size_t *n,
     H5Eclear2(H5E_DEFAULT);
     h5_quiet_end(&quiet);
     if (fclose(out) != 0 && rc == 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     return rc;
 }
 
@@ -88,7 +88,7 @@ static int left_out_add(struct foreign_file *f, const char *name,
     }
     if (!copy || !grown) {
         free(copy);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     f->left_out[f->n_left_out++] = (struct left_out){copy, reason};
     return 0;
@@ -206,7 +206,7 @@ static int string_variable(hid_t set, hid_t type, hid_t space, char **text,
         return h5_read_error(set, "read it", err);
     *text = strdup(read ? read : "");
     H5Dvlen_reclaim(type, space, H5P_DEFAULT, &read);
-    return *text ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *text ? 0 : error_no_memory(err);
 }
 
 static int string_fixed(hid_t set, hid_t type, uint64_t most, char **text,
@@ -219,7 +219,7 @@ static int string_fixed(hid_t set, hid_t type, uint64_t most, char **text,
         return error_set(err, RAYTRAIN_ECORRUPT, "it exceeds the file");
     *text = calloc(n + 1, 1);
     if (!*text)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *text) < 0)
         rc = h5_read_error(set, "read it", err);
     if (rc < 0)
@@ -331,7 +331,7 @@ static raytrain_checkpoint *foreign_create(const char *path, struct error *err)
     struct foreign_file *f = ck ? calloc(1, sizeof *f) : NULL;
 
     if (ck && !f) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         checkpoint_destroy(ck);
         return NULL;
     }

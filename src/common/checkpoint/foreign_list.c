@@ -180,7 +180,7 @@ static int object_list(void *arg, hid_t file, const char *name, bool is_dataset)
     if (fwrite(&r, sizeof r, 1, l->out) == 1 &&
         fwrite(name, r.name_bytes, 1, l->out) == 1)
         return 0;
-    return error_set(l->err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(l->err);
 }
 
 /* A checkpoint of raytrain has a user block of a certain size. Programs that rewrite

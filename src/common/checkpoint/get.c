@@ -142,7 +142,7 @@ int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **valu
         return ck->foreign->get_string(ck, e, value, err);
     text = malloc(e->bytes);
     if (!text)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (fs_pread_full(ck->fd, text, e->bytes, e->offset) < 0) {
         checkpoint_read_error(ck, err);
         free(text);
@@ -169,7 +169,7 @@ int public_names_make(raytrain_checkpoint *ck, struct error *err)
 {
     ck->public_names = calloc(ck->n_tensors + 1, sizeof *ck->public_names);
     if (!ck->public_names)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < ck->n_tensors; i++)
         if (!name_is_below(ck->tensors[i].name, CHECKPOINT_RESERVED))
             ck->public_names[ck->n_public_names++] = ck->tensors[i].name;

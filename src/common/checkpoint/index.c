@@ -148,7 +148,7 @@ static int parts_fill(raytrain_checkpoint *ck, struct tensor_entry *e, uint32_t 
         if (part_reader_part(reader, e, &part, err) < 0)
             return -1;
         if (part_keep(ck, e, &part, parts) < 0)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
     }
     if (slab_cover(e->name, e->ndim, e->shape, parts->slabs, parts->n, NULL) < 0)
         return tensor_fault(ck, e, "its parts do not cover its shape", err);
@@ -207,7 +207,7 @@ static int tensors_parse(raytrain_checkpoint *ck, const unsigned char *rows,
 
     ck->shape_sums = calloc(table_blocks(ck->head.n_shapes), sizeof *ck->shape_sums);
     if (!ck->shape_sums)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     part_reader_start(&reader, ck);
     reader.opening = true;
     rc = rows_parse(ck, rows, &reader, &parts, err);
@@ -234,7 +234,7 @@ int metadata_extents(const raytrain_checkpoint *ck, uint64_t file_bytes,
     int rc = 0;
 
     if (!used || !out)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     for (size_t i = 0; rc == 0 && i < ck->n_tensors; i++) {
         const struct tensor_entry *e = &ck->tensors[i];
 
@@ -280,7 +280,7 @@ int index_parse(raytrain_checkpoint *ck, const void *tables, uint64_t n,
     report_parse(ck, at);
     at += sizeof(struct report_record);
     if (metrics_parse(ck, at) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     at += ck->head.n_metrics * sizeof(struct metric_record);
     return tensors_parse(ck, at, err);
 }

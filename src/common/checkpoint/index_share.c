@@ -96,7 +96,7 @@ int verify_work_scatter(const raytrain_checkpoint *ck, struct comm *comm,
     if (comm->rank == 0) {
         amounts = calloc((size_t)comm->size, sizeof *amounts);
         rc = amounts ? amounts_count(ck, comm->size, amounts, &room, err)
-                     : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+                     : error_no_memory(err);
     }
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -147,7 +147,7 @@ static int contents_of(raytrain_checkpoint *ck, struct contents *c, struct error
         c->head.name_bytes += strlen(ck->tensors[i].name) + 1;
     c->names = to = malloc(c->head.name_bytes + 1);
     if (!c->names)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < ck->n_tensors; i++)
         to = stpcpy(to, ck->tensors[i].name) + 1;
     return 0;

@@ -523,7 +523,7 @@ int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
     if (rc == 0)
         rc = h5_image_close(im, err);
     if (rc == 0 && tables_write(im, head, ck, plan, meta) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc < 0) {
         h5_image_destroy(im);
         return -1;
@@ -559,6 +559,6 @@ int layout_renew(struct h5_image *image, const struct file_head *head,
                          "HDF5 has moved parts of the checkpoint's layout: report this "
                          "with the version of HDF5, and resume the run");
     if (report_write(image, head, meta) < 0 || metrics_write(image, head, meta) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }

@@ -25,7 +25,7 @@
 int new_file_name(struct new_file *f, struct error *err)
 {
     f->temp = fs_temp_name(f->path);
-    return f->temp ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return f->temp ? 0 : error_no_memory(err);
 }
 
 /* If the file system cannot reserve space, only set the length. */

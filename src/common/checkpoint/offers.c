@@ -178,7 +178,7 @@ static int difference_find(struct comm *comm, int odd, const char *list, size_t 
 {
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
     void *theirs = NULL;
-    int rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = sizes ? 0 : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -204,7 +204,7 @@ static int attached_join(const struct offers *offers, void **records, uint64_t *
         *n += offer_head(offers, r).attached_bytes;
     *records = at = malloc(*n + 1);
     if (!at)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (int r = 0; r < offers->size; r++) {
         const struct offer_head head = offer_head(offers, r);
 
@@ -222,7 +222,7 @@ static int offers_receive(struct offers *offers, struct comm *comm, const char *
 {
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
     void *data = NULL;
-    int rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = sizes ? 0 : error_no_memory(err);
     size_t sum = 0;
 
     rc = comm_agree(comm, rc, err);
@@ -278,7 +278,7 @@ int offers_gather(raytrain_checkpoint *ck, struct comm *comm, struct offers *off
     *offers = (struct offers){0};
     if (list_render(ck, &list, &n_list) < 0 ||
         offer_render(ck, comm->rank, list, n_list, &offer, &n_offer) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = offers_receive(offers, comm, offer, n_offer, err);

@@ -141,7 +141,7 @@ static int tables_read(const raytrain_checkpoint *ck, void **tables, uint64_t *n
         return damage(ck, err, "the sizes of its tables are invalid");
     *tables = at = malloc(*n);
     if (!at)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (table_read(ck, h->report_at, sizeof(struct report_record), &at, err) < 0 ||
         table_read(ck, h->metrics_at, h->n_metrics * sizeof(struct metric_record), &at,
                    err) < 0 ||
@@ -167,7 +167,7 @@ static int metadata_verify(const raytrain_checkpoint *ck, struct error *err)
         return error_prefix(err, "%s", ck->path);
     hash = XXH3_createState();
     buf = malloc(room);
-    rc = hash && buf ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = hash && buf ? 0 : error_no_memory(err);
     if (rc == 0)
         XXH3_64bits_reset(hash);
     for (size_t i = 0; rc == 0 && i < n; i++) {
@@ -201,7 +201,7 @@ raytrain_checkpoint *checkpoint_for_reading(const char *path, struct error *err)
     ck->restored = true;
     ck->path = strdup(path);
     if (!ck->path) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         checkpoint_destroy(ck);
         return NULL;
     }

@@ -78,7 +78,7 @@ static int part_add(struct parting *p, size_t tensor, int rank,
     struct part *part;
 
     if (parts_grow(p) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     slab_stream_init(&stream, e->ndim, e->shape, e->element_bytes, slab);
     part = &plan->parts[plan->n_parts];
     *part = (struct part){.tensor = tensor,
@@ -209,7 +209,7 @@ static int parts_make(struct parting *p, struct error *err)
     p->load = calloc(size, sizeof *p->load);
     p->notes = calloc(size * p->n_slabs + 1, sizeof *p->notes);
     if (!p->slabs || !p->load || !p->notes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return parts_add(p, err);
 }
 
@@ -301,7 +301,7 @@ static int hashes_sort(const struct plan *plan, const raytrain_checkpoint *ck, i
     int odd;
 
     if (!at)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t r = 0; r < n; r++) {
         at[r] = sum;
         sum += sizes[r] / sizeof *sent;
@@ -328,7 +328,7 @@ int plan_gather_hashes(const struct plan *plan, const raytrain_checkpoint *ck,
 
     *table = NULL;
     if (!sizes || (comm->rank == 0 && !sorted))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = comm->ops->gatherv(comm, hashes, n_hashes * sizeof *hashes, &sent, sizes,

@@ -132,7 +132,7 @@ static int replicated_bcast(const struct plan *all, struct comm *comm, struct pi
     int rc = 0;
 
     if (comm->rank == 0 && pieces_room(p, all->n_parts) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     for (uint64_t k = 0; rc == 0 && comm->rank == 0 && k < all->n_parts; k++)
         if (all->ranks[k] < 0)
             pieces_add(p, all, k);
@@ -192,7 +192,7 @@ static int pieces_exchange(const struct plan *all, const struct listing *l,
     if (comm_scatter(comm, counts, sizeof *counts, (void **)&mine, err) < 0)
         return -1;
     if (pieces_room(p, comm->rank == 0 ? room : *mine) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = comm->rank == 0 ? pieces_send(all, l, comm, p, err)
@@ -210,7 +210,7 @@ static int pieces_scatter(const struct plan *all, const struct part_needs *needs
     int rc = 0;
 
     if (!counts || (comm->rank == 0 && listing_make(&l, all, needs, comm->size) < 0))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = pieces_exchange(all, &l, counts, comm, p, err);
@@ -255,7 +255,7 @@ int plan_share(const struct plan *all, const struct part_needs *needs,
     if (rc == 0)
         rc = pieces_scatter(all, needs, comm, &others, err);
     if (rc == 0 && pieces_merge(&replicated, &others, mine) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     free(replicated.list);
     free(others.list);

@@ -54,7 +54,7 @@ static int offsets_bcast(struct checkpoint_save *s, struct error *err)
 {
     size_t n_tensors = s->ck->n_tensors;
     uint64_t *offsets = calloc(n_tensors + 1, sizeof *offsets);
-    int rc = offsets ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = offsets ? 0 : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < n_tensors; i++)
         offsets[i] = s->ck->tensors[i].offset;
@@ -100,7 +100,7 @@ static int chunks_share(struct checkpoint_save *s, struct error *err)
     int rc = 0;
 
     if (s->comm->rank == 0 && shared_file_needs(f, &needs) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(s->comm, rc, err);
     if (rc == 0)
         rc = plan_share(&s->layout->plan, &needs, s->comm, &s->mine, err);
@@ -216,7 +216,7 @@ static int hashes_gather(struct checkpoint_save *s, struct error *err)
 
     if (rc == 0 && s->comm->rank == 0 &&
         h5_image_write(s->layout->image, s->head.hashes_at, table, bytes) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     free(table);
     return rc;
 }
@@ -301,7 +301,7 @@ static struct checkpoint_save *save_alloc(raytrain_checkpoint *ck, const char *p
     }
     if (!s || !s->path || !s->layout) {
         checkpoint_save_destroy(s);
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     s->ck = ck;
@@ -314,7 +314,7 @@ static int shares_prepare(struct checkpoint_save *s, struct error *err)
     if (shares_make(s->ck, s->comm->rank, s->comm->size, &s->shares, err) < 0)
         return -1;
     s->hashes = calloc(s->shares.n_chunks + 1, sizeof *s->hashes);
-    return s->hashes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return s->hashes ? 0 : error_no_memory(err);
 }
 
 /* COLLECTIVE: steps 1 and 2, unless the layout fits. */

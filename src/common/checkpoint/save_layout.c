@@ -142,7 +142,7 @@ struct save_layout *save_layout_create(struct error *err)
     struct save_layout *l = calloc(1, sizeof *l);
 
     if (!l)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     return l;
 }
 

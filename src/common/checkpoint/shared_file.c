@@ -174,7 +174,7 @@ int shared_file_begin(struct shared_file *f, uint64_t file_bytes, uint64_t block
     page = page_bytes_choose(sizes[0], f->comm->size, sizes[1]);
     rc = page_writers_init(&f->pages, sizes[0], page, f->nodes);
     if (rc < 0)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else if (f->comm->rank == 0)
         rc = pages_fill(f, sizes[0], err);
     if (comm_agree(f->comm, rc, err) < 0)
@@ -346,7 +346,7 @@ static int transfers_find(struct exchange *x, struct error *err)
         rc = chunk_transfers(x, &c, x->f->owner(x->f->arg, &c), bytes);
     free(bytes);
     if (rc < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (x->out.n > 1)
         qsort(x->out.list, x->out.n, sizeof *x->out.list, transfer_compare);
     if (x->in.n > 1)
@@ -460,7 +460,7 @@ int shared_file_finish(struct shared_file *f, struct error *err)
     x.sent = malloc(room);
     x.got = malloc(room);
     if (!x.sent || !x.got)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0)
         rc = transfers_find(&x, err);
     rc = comm_agree(f->comm, rc, err);

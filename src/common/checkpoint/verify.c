@@ -109,7 +109,7 @@ int verify_work_room(struct verify_work *work, size_t n, size_t n_hashes,
     work->pieces = calloc(n + 1, sizeof *work->pieces);
     work->hashes = calloc(n_hashes + 1, sizeof *work->hashes);
     if (!work->pieces || !work->hashes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     work->room = n;
     work->hashes_room = n_hashes;
     return 0;
@@ -188,7 +188,7 @@ int verify_work_do(const raytrain_checkpoint *ck, const struct verify_work *work
 {
     struct verifier v = {
         .ck = ck, .hash = XXH3_createState(), .buffer = malloc(BUFFER_BYTES)};
-    int rc = v.hash && v.buffer ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = v.hash && v.buffer ? 0 : error_no_memory(err);
     const uint64_t *hashes = work->hashes;
 
     for (size_t i = 0; rc == 0 && i < work->n; i++) {

@@ -101,7 +101,7 @@ int comm_bcast_alloc(struct comm *c, void **data, size_t n, int root, struct err
     int rc = 0;
 
     if (c->rank != root && !(*data = malloc(n + 1)))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(c, rc, err);
     return rc == 0 && n > 0 ? c->ops->bcast(c, *data, n, root, err) : rc;
 }
@@ -146,7 +146,7 @@ int comm_scatter(struct comm *c, const void *rows, size_t row_bytes, void **mine
     if (c->rank != 0)
         all = malloc((size_t)subtree(c->rank, c->size) * row_bytes + 1);
     if (!own || !all)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(c, rc, err);
     if (rc == 0 && row_bytes > 0)
         rc = rows_pass(c, all, row_bytes, err);

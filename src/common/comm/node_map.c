@@ -60,7 +60,7 @@ int node_map_make(struct comm *comm, int node, int local, struct node_map *map,
     map->first = calloc(n, sizeof *map->first);
     map->on = calloc(n, sizeof *map->on);
     if (!map->of || !map->ranks || !map->first || !map->on)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = comm->ops->allgather(comm, &mine, sizeof mine, map->of, err);

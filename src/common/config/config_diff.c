@@ -211,7 +211,7 @@ int config_diff(const char *before, const char *now, struct config_changes *chan
     if (rc == 0)
         return 0;
     config_changes_clear(changes);
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 void config_changes_clear(struct config_changes *changes)

@@ -307,7 +307,7 @@ static int value_parse(const char *text, struct config_node *root, struct error 
     int rc;
 
     if (!setting)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     strcpy(setting, before);
     strcat(setting, text);
     strcat(setting, "\n");

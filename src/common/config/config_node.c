@@ -60,7 +60,7 @@ int config_fail(const struct config_where *where, const struct config_node *node
 
 int config_fail_memory(const struct config_where *where)
 {
-    return error_set(where->err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(where->err);
 }
 
 char *config_node_describe(const struct config_node *node, char text[NODE_TEXT_MAX])
@@ -228,7 +228,7 @@ int path_make_absolute(char **path, struct error *err)
     while (rest[0] == '.' && rest[1] == '/')
         rest += 1 + strspn(rest + 1, "/");
     if (asprintf(&joined, "%s%s%s", cwd, strcmp(cwd, "/") ? "/" : "", rest) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     free(*path);
     *path = joined;
     return 0;

@@ -125,7 +125,7 @@ static int path_add(char ***list, size_t *n, char *path, struct error *err)
 
     if (!grown) {
         free(path);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     *list = grown;
     grown[(*n)++] = path;
@@ -182,7 +182,7 @@ static int entry_add(const char *directory, const struct dirent *entry,
     while (n > 1 && directory[n - 1] == '/')
         n--;
     if (asprintf(&path, "%.*s/%s", (int)n, directory, entry->d_name) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return files_add(out, path, data && entry_is_file(path, entry), err);
 }
 
@@ -255,7 +255,7 @@ static int pattern_list(const char *path, struct data_files *out, struct error *
         errno = unreadable.error;
         rc = fs_error(err, "read the directory", unreadable.path);
     } else if (rc != 0 && rc != GLOB_NOMATCH) {
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     } else {
         rc = rc == 0 ? matches_add(&found, out, err) : 0;
     }
@@ -331,7 +331,7 @@ int data_files_absolute(char **path, struct error *err)
     if (directory_escape(directory, sizeof directory, err) < 0)
         return -1;
     if (asprintf(&joined, "%s/%s", directory, *path) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     free(*path);
     *path = joined;
     return 0;

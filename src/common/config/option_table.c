@@ -46,7 +46,7 @@ static int act_callback(const char *argument, struct options *opt,
 {
     (void)opt;
     if (!cfg->run_config.callbacks.list)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return callbacks_config_add(&cfg->run_config.callbacks, argument, "--callback",
                                 err);
 }
@@ -67,7 +67,7 @@ static int act_dataset(const char *argument, struct options *opt,
                          "with a name of letters, digits, _ and -",
                          quote(argument, quoted));
     if (asprintf(&key, "datasets.%.*s.path", (int)(equals - argument), argument) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = train_config_set_text(cfg, key, equals + 1, "--dataset", err);
     free(key);
     return rc;
@@ -94,7 +94,7 @@ static int act_score(const char *argument, struct options *opt,
 
     (void)opt;
     if (!metric)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = train_config_set_text(
         cfg, "run_config.checkpoint_config.checkpoint_score_attribute", metric,
         "--score", err);

@@ -68,7 +68,7 @@ static int flag_apply(const struct typed *t, struct options *opt,
     text = (char **)(void *)((char *)opt + f->text - 1);
     free(*text);
     *text = strdup(t->argument);
-    return *text ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *text ? 0 : error_no_memory(err);
 }
 
 /* The tables for getopt_long. '+': what follows the training function belongs to it;
@@ -197,14 +197,14 @@ static int operands_take(enum option_program program, struct train_config *cfg,
     cfg->train_func_kind = command ? TRAIN_FUNC_COMMAND : TRAIN_FUNC_SHARED_OBJECT;
     args = calloc((size_t)argc, sizeof *args);
     if (!args)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < cfg->n_args; i++)
         free(cfg->args[i]);
     free(cfg->args);
     cfg->args = args;
     for (cfg->n_args = 0; cfg->n_args + 1 < (size_t)argc; cfg->n_args++)
         if (!(args[cfg->n_args] = strdup(argv[cfg->n_args + 1])))
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
     return 0;
 }
 
@@ -314,7 +314,7 @@ static int site_take(const struct typed typed[], size_t n, struct options *opt,
     if (!opt->site.storage_path)
         return 0;
     if (!(storage = strdup(opt->site.storage_path)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     free(cfg->run_config.storage_path);
     cfg->run_config.storage_path = storage;
     return 0;
@@ -345,7 +345,7 @@ static int first_take(const char *first, struct options *opt, struct error *err)
                          "predict function, write it after --models DIR",
                          quote(first, quoted));
     opt->checkpoint = strdup(first);
-    return opt->checkpoint ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return opt->checkpoint ? 0 : error_no_memory(err);
 }
 
 /* ---- Words that were taken for the program ---- */
@@ -435,7 +435,7 @@ static int parse(enum option_program program, int argc, char *argv[],
         OF_SERVE) /* its workers are restarted, unless the user sets how often */
         cfg->run_config.failure_config.max_failures = -1;
     if (!line.typed || !opt->launcher)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     else
         rc = line_read(program, argc, argv, &line, err);
     if (!rc && !asks_for_words(line.typed, line.n, opt))

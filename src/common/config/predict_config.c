@@ -122,7 +122,7 @@ static int place_check(const char *output, struct error *err)
     int rc = 0;
 
     if (!dir)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     *strrchr(dir, '/') = '\0';
     if (stat(*dir ? dir : "/", &st) < 0 || !S_ISDIR(st.st_mode))
         rc = error_set(err, RAYTRAIN_ENOTFOUND,

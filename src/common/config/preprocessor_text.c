@@ -48,7 +48,7 @@ int preprocessors_copy(const struct preprocessors_config *from,
 {
     char *text = preprocessors_text(from);
     int rc = text ? preprocessors_parse(to, text, "the preprocessors", err)
-                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+                  : error_no_memory(err);
 
     free(text);
     return rc;

@@ -327,7 +327,7 @@ int run_config_validate(struct run_config *cfg, const char *train_func,
                         struct error *err)
 {
     if (!cfg->name && !(cfg->name = run_config_default_name(train_func)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (name_check(cfg->name, err) || storage_check(cfg->storage_path, err) ||
         show_check(cfg, err))
         return -1;

@@ -204,7 +204,7 @@ static int text_take(struct site_config *site, const char *text, struct error *e
                  : 0;
     config_node_clear(&root);
     if (rc == 0 && site->mpi && asprintf(&mpi, "--mpi=%s", site->mpi) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (rc == 0)
         rc = site_args_prepend(mpi, &site->srun_args, err);
     free(mpi);
@@ -246,7 +246,7 @@ int site_config_read(struct site_config *site, struct error *err)
     if (!path || !*path)
         return 0;
     if (!(site->path = strdup(path)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return file_read(site, err);
 }
 
@@ -287,7 +287,7 @@ int site_args_prepend(const char *of_site, char **args, struct error *err)
     if (!of_site)
         return 0;
     if (asprintf(&both, "%s%s%s", of_site, *args ? " " : "", *args ? *args : "") < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     free(*args);
     *args = both;
     return 0;

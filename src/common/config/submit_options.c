@@ -142,7 +142,7 @@ int submit_line_append(const char *flag, enum submit_line what, const char *argu
     if (!argument)
         return argv_appendf(line, err, "--%s", flag);
     if (!(value = strdup(argument)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = what == SUBMIT_PATH ? path_make_absolute(&value, err) : 0;
     if (rc == 0)
         rc = argv_appendf(line, err, "--%s=%s", flag, value);

@@ -112,7 +112,7 @@ int sweep_apply(char *const *sweeps, int i, struct train_config *cfg, char **tex
         rest /= n;
         set = assignment(*sweeps, i / rest % n);
         if (!set || text_add(&shown, set) < 0)
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            rc = error_no_memory(err);
         else if (train_config_set(cfg, set, err) < 0)
             rc = error_prefix(err, "--sweep");
         free(set);

@@ -285,12 +285,12 @@ int train_config_render(const struct train_config *cfg, char **text, struct erro
     bool bad;
 
     if (!train_config_is_whole(cfg) || !(out = open_memstream(&rendered, &n)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     config_render(&train_config_table, cfg, out, 0);
     bad = ferror(out) != 0;
     if (fclose(out) || bad) {
         free(rendered);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     *text = rendered;
     return 0;

@@ -30,7 +30,7 @@ static int script_command(struct train_config *cfg, struct error *err)
     if (!args || !python) {
         free(args);
         free(python);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     args[0] = cfg->train_func;
     for (size_t i = 0; i < cfg->n_args; i++)
@@ -57,7 +57,7 @@ static int script_take(struct train_config *cfg, struct error *err)
     if (script.trainer)
         return fail_starts_workers(cfg->train_func, script.trainer, err);
     if (script.backend && !cfg->backend && !(cfg->backend = strdup(script.backend)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return script_command(cfg, err);
 }
 
@@ -132,7 +132,7 @@ static int backend_validate(struct train_config *cfg, struct error *err)
     if (!cfg->backend)
         cfg->backend = strdup(command ? "command" : "mpi");
     if (!cfg->backend)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (backend_use_check(cfg, err) < 0 ||
         backend_config_validate(&cfg->backend_config, cfg->backend, err) < 0)
         return -1;

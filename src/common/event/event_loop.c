@@ -31,7 +31,7 @@ struct event_loop {
 int event_loop_create(struct event_loop **out, struct error *err)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *out ? 0 : error_no_memory(err);
 }
 
 void event_loop_destroy(struct event_loop *loop)
@@ -63,7 +63,7 @@ static int room_make(struct event_loop *loop, struct error *err)
     if (sources)
         loop->sources = sources;
     if (!fds || !sources)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     loop->room = room;
     return 0;
 }

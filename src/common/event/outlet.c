@@ -121,7 +121,7 @@ int outlet_create(int fd, struct outlet **out, struct error *err)
 {
     *out = outlet_new(fd);
     if (!*out)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (outlet_thread(*out, err) == 0)
         return 0;
     outlet_free(*out);

@@ -300,7 +300,7 @@ struct h5_image *h5_image_create(const struct h5_image_options *opt, struct erro
     struct h5_quiet quiet;
 
     if (!image) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     image->file = -1;

@@ -13,7 +13,7 @@ static char *file_in(const char *dir, struct error *err)
 
     if (asprintf(&path, "%s/group", dir) >= 0)
         return path;
-    error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    error_no_memory(err);
     return NULL;
 }
 
@@ -27,7 +27,7 @@ int group_file_write(const char *dir, const char *hosts, const char *ranks,
         return -1;
     n = asprintf(&text, "%s\n%s\n", hosts, ranks);
     if (n < 0)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else
         rc = fs_replace(path, text, (size_t)n, 0600, err);
     if (n >= 0)

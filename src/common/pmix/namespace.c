@@ -30,12 +30,12 @@ static int hosts_read(const char *list, struct pmix_group *g, struct error *err)
         room += *at == ',';
     g->hosts = calloc(room, sizeof *g->hosts);
     if (!g->hosts)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (const char *at = list; *at;) {
         size_t n = strcspn(at, ",");
 
         if (!(g->hosts[g->n_nodes++] = strndup(at, n)))
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         at += n + (at[n] == ',');
     }
     return g->n_nodes > 0 ? 0 : wrong(err, "no nodes", list);
@@ -92,7 +92,7 @@ static int ranks_room(const char *list, struct pmix_group *g, struct error *err)
     g->local_of = malloc((size_t)g->size * sizeof *g->local_of);
     g->ranks = strdup(list);
     if (!g->node_of || !g->local_of || !g->ranks)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (int r = 0; r < g->size; r++)
         g->node_of[r] = -1;
     return 0;

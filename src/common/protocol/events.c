@@ -20,11 +20,6 @@
 
 #define EVENTS_DIR "events"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- A worker ---- */
 
 /* Names sort in order of time, as far as clocks agree. */
@@ -44,7 +39,7 @@ static char *event_path(const char *log_dir)
 int events_put(const char *log_dir, const json_t *event, struct error *err)
 {
     char *text = json_dumps(event, JSON_COMPACT), *path = event_path(log_dir);
-    int rc = text && path ? 0 : no_memory(err);
+    int rc = text && path ? 0 : error_no_memory(err);
 
     if (rc == 0)
         rc = fs_replace(path, text, strlen(text), 0666, err);
@@ -58,7 +53,7 @@ int events_put(const char *log_dir, const json_t *event, struct error *err)
 int events_create(const char *log_dir, struct error *err)
 {
     char *dir = run_dir_file(log_dir, EVENTS_DIR);
-    int rc = dir ? fs_mkdirs(dir, 0777, err) : no_memory(err);
+    int rc = dir ? fs_mkdirs(dir, 0777, err) : error_no_memory(err);
 
     free(dir);
     return rc;

@@ -20,7 +20,7 @@ int heartbeats_create(const char *log_dir, size_t nodes, struct error *err)
     int rc;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = fs_replace_padded(path, "", 0, (uint64_t)nodes * HEARTBEATS_NODE_BYTES, 0666,
                            err);
     free(path);

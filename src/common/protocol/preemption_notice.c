@@ -36,7 +36,7 @@ static int record_write(const char *log_dir, const char *name, json_t *record,
 
     json_decref(record);
     if (!text)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = path_make(log_dir, name, path, err);
     if (rc == 0)
         rc = fs_write_atomic(path, text, strlen(text), 0666, err);

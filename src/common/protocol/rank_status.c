@@ -29,7 +29,7 @@ int rank_status_create(const char *log_dir, int nodes, int ranks_per_node,
     int n = snprintf(head, sizeof head, "%d %d\n", nodes, ranks_per_node), rc;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = fs_replace_padded(path, head, (size_t)n,
                            HEAD_BYTES + (uint64_t)nodes * RANK_STATUS_NODE_BYTES, 0666,
                            err);

@@ -10,11 +10,6 @@
 static const char *const kinds[] = {
     [SERVICE_NUMBERS] = "numbers", [SERVICE_TEXT] = "text"};
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a message of a service");
-}
-
 /* ---- Write ---- */
 
 static json_t *column_json(const struct service_column *c)
@@ -45,7 +40,7 @@ static json_t *columns_json(const struct service_column columns[], size_t n,
             return NULL;
         }
     if (!list)
-        no_memory(err);
+        error_no_memory(err);
     return list;
 }
 
@@ -61,7 +56,7 @@ static json_t *missing_json(const struct service_hello *hello, struct error *err
             return NULL;
         }
     if (!list)
-        no_memory(err);
+        error_no_memory(err);
     return list;
 }
 
@@ -84,7 +79,7 @@ static json_t *hello_json(const struct service_hello *hello, struct error *err)
                     (json_int_t)hello->pid, "batch", (json_int_t)hello->batch, "inputs",
                     inputs, "outputs", outputs, "missing", missing);
     if (!all) {
-        no_memory(err);
+        error_no_memory(err);
         return NULL;
     }
     /* A path that is not UTF-8 is left out. */
@@ -103,7 +98,7 @@ int service_hello_write(const struct service_hello *hello, char **text, size_t *
     *text = json_dumps(all, JSON_COMPACT);
     json_decref(all);
     if (!*text)
-        return no_memory(err);
+        return error_no_memory(err);
     *n = strlen(*text);
     if (*n <= SERVICE_TEXT_MAX)
         return 0;
@@ -180,7 +175,7 @@ static int columns_read(const json_t *list, struct service_column **columns, siz
         return hello_wrong("it has no columns, or too many", err);
     *columns = calloc(count, sizeof **columns);
     if (!*columns)
-        return no_memory(err);
+        return error_no_memory(err);
     for (*n = 0; *n < count; ++*n) {
         struct service_column *c = *columns + *n;
 
@@ -199,7 +194,7 @@ static int missing_read(const json_t *list, struct service_hello *hello,
 
     hello->missing = calloc(n + 1, sizeof *hello->missing);
     if (!hello->missing)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const json_t *text = json_array_get(list, i);
 
@@ -207,7 +202,7 @@ static int missing_read(const json_t *list, struct service_hello *hello,
             return hello_wrong("a text that means a missing value is not a text", err);
         hello->missing[i] = strdup(json_string_value(text));
         if (!hello->missing[i])
-            return no_memory(err);
+            return error_no_memory(err);
         hello->n_missing++;
     }
     return 0;
@@ -236,7 +231,7 @@ static int hello_take(const json_t *all, struct service_hello *hello, struct err
     if (json_is_string(checkpoint)) {
         hello->checkpoint = strdup(json_string_value(checkpoint));
         if (!hello->checkpoint)
-            return no_memory(err);
+            return error_no_memory(err);
     }
     if (columns_read(json_object_get(all, "inputs"), &hello->inputs, &hello->n_inputs,
                      err) < 0 ||

@@ -13,11 +13,6 @@
 /* Memory for a payload starts with so many bytes, and doubles. */
 #define STEP ((size_t)1 << 20)
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a message of a service");
-}
-
 /* ---- Columns ---- */
 
 uint64_t service_row_bytes(const struct service_column *c)
@@ -221,7 +216,7 @@ static int room_make(struct service_reader *r, struct error *err)
                  SERVICE_ALIGN;
     grown = aligned_alloc(SERVICE_ALIGN, wanted);
     if (!grown)
-        return no_memory(err);
+        return error_no_memory(err);
     if (r->payload_n > 0)
         memcpy(grown, r->payload, r->payload_n);
     free(r->payload);

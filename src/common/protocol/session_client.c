@@ -41,7 +41,7 @@ static int question_answer(struct session_client *c, const struct wire_frame *qu
         text = json_pack("{s:s, s:{s:s, s:s}}", "op", "answer", "error", "code",
                          wire_code_name(why.code), "text", why.text);
     if (!text)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = wire_send(c->socket, text, NULL, 0, NULL, 0, err);
     json_decref(text);
     return rc;
@@ -52,7 +52,7 @@ int session_client_call(struct session_client *c, json_t *request,
                         struct wire_frame *reply, struct error *err)
 {
     int rc = request ? wire_send(c->socket, request, NULL, 0, NULL, 0, err)
-                     : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+                     : error_no_memory(err);
 
     json_decref(request);
     while (rc == 0) {

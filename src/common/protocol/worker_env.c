@@ -53,9 +53,7 @@ static int variable_decode(const char *name, int least, char **text, int *number
                          "this worker",
                          name);
     if (!number)
-        return (*text = strdup(value))
-                   ? 0
-                   : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return (*text = strdup(value)) ? 0 : error_no_memory(err);
     if (!number_read(value, least, number))
         return error_set(err, RAYTRAIN_EINVAL,
                          "%s: expected an integer of at least %d, found %s", name,

@@ -25,7 +25,7 @@ static int record_write(const char *log_dir, const char *name, const char *text,
     int rc;
 
     if (!path || !text)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     else
         rc = fs_write_atomic(path, text, strlen(text), 0666, err);
     free(path);

@@ -38,7 +38,7 @@ static int metadata_copy(const struct publication *p, struct error *err)
     struct extent *extents = NULL;
     struct metadata_walk walk = {0};
     char *data = malloc(METADATA_BLOCK);
-    int rc = data ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = data ? 0 : error_no_memory(err);
 
     if (rc == 0)
         rc = metadata_extents(index, index->head.file_bytes, &extents, &walk.n, err);
@@ -110,7 +110,7 @@ static int chunks_copy(struct publication *p, struct error *err)
     int rc = 0;
 
     if (!data || shared_file_open(&p->shared, p->file.fd) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     while (rc == 0 && chunk_walk_next(&walk, &c)) {
         if (chunk_source(p, &c) != p->comm->rank)
             continue;
@@ -330,7 +330,7 @@ static int list_complete(const struct image_tier *tier, int64_t iteration,
 
     held.bits = malloc(survey->row + 1);
     if (!held.bits)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     memset(held.bits, 0xff, survey->row);
     rc = held_write(&tier->dir, iteration, &survey->head, &held, err);
     free(held.bits);
@@ -352,7 +352,7 @@ int image_assemble(struct comm *comm, const struct image_tier *tier, int64_t ite
     a.data = malloc(batch_room(&walk));
     a.writer = slab_writer_create(a.fd);
     if (rc == 0 && (!batch || !a.data || !a.writer))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0 && tier_leader(tier))
         rc = room_check(tier, survey, err);
     if (rc == 0 && fault_point("image.assemble", comm->rank) < 0)

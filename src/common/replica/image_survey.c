@@ -43,7 +43,7 @@ static int mark_name(const struct image_dir *dir, char **name, struct error *err
     if (temp)
         *name = strdup(strrchr(temp, '/') + 1);
     free(temp);
-    return *name ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *name ? 0 : error_no_memory(err);
 }
 
 /* COLLECTIVE: all ranks get that name. */
@@ -115,8 +115,7 @@ int image_dirs_check(struct comm *comm, const struct image_tier *tier,
     rc = mark_bcast(comm, tier, &name, err);
     if (rc == 0 && tier_leader(tier)) {
         mine = mark_of(tier, name, tier_place(tier)->node);
-        rc = mine ? mark_make(mine, err)
-                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = mine ? mark_make(mine, err) : error_no_memory(err);
     }
     rc = comm_agree(comm, rc, err);
     if (rc == 0 && mine)
@@ -156,7 +155,7 @@ static int image_look(const struct image_tier *tier, int64_t iteration,
                       raytrain_checkpoint **index, struct held *held, struct error *err)
 {
     char *path = image_path(&tier->dir, iteration);
-    int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = path ? 0 : error_no_memory(err);
 
     if (rc == 0)
         rc = checkpoint_open_layout(path, index, err);
@@ -254,7 +253,7 @@ static int skeleton_spread(struct comm *comm, const struct image_tier *tier,
 {
     struct skeleton sk = {.extents = NULL};
     char *data = calloc(1, METADATA_BLOCK);
-    int fd = -1, rc = data ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int fd = -1, rc = data ? 0 : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -342,7 +341,7 @@ static int row_fill(const struct survey *survey, const struct image_tier *tier,
     struct chunk c;
 
     if (!data)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     chunk_walk_restored(&walk, survey->index);
     while (held->bits && chunk_walk_next(&walk, &c)) {
         int turn = (int)(c.index / TURN % (unsigned)ranks);
@@ -434,7 +433,7 @@ static int rows_agree(struct comm *comm, const struct node_map *nodes,
                       struct error *err)
 {
     struct comm_stat *stats = malloc(BLOCK * sizeof *stats);
-    int rc = stats ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = stats ? 0 : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     for (uint64_t c = 0; rc == 0 && c < survey->n_chunks; c += BLOCK)
@@ -457,7 +456,7 @@ static int rows_gather(struct comm *comm, const struct image_tier *tier,
     survey->sources = calloc(survey->n_chunks + 1, sizeof *survey->sources);
     if (!mine || !survey->here || !survey->received || !survey->everywhere ||
         !survey->sources)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0)
         rc = row_fill(survey, tier, held, verify, mine, err);
     rc = comm_agree(comm, rc, err);
@@ -539,7 +538,7 @@ int image_inventory(struct comm *comm, const struct image_tier *tier,
 {
     int64_t mine[LISTED], next = INT64_MAX;
     int64_t *all = calloc(LISTED, sizeof *all);
-    int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = all ? 0 : error_no_memory(err);
 
     *n = 0;
     memset(mine, -1, sizeof mine);

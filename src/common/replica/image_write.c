@@ -89,10 +89,10 @@ static int layout_take(struct image_write *s, struct error *err)
 
     s->head = s->save->head;
     if (comm->rank == 0 && needs_find(s, &needs) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     s->hashes = calloc(s->save->shares.n_chunks + 1, sizeof *s->hashes);
     if (!s->hashes)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = comm->ops->bcast(comm, &s->head, sizeof s->head, 0, err);
@@ -270,7 +270,7 @@ static int batches_exchange(struct image_write *s, struct batches *mine, int to,
                             struct batches *theirs, struct error *err)
 {
     struct slab_writer *w = slab_writer_create(s->fd);
-    int rc = w ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = w ? 0 : error_no_memory(err);
     bool sends = batches_next(mine), receives = batches_next(theirs);
     struct error lost;
 
@@ -301,7 +301,7 @@ static int copies_round(struct image_write *s, int to, int from, struct error *e
 
     if (!st || batches_open(&st[0], s, to < 0 ? -1 : s->comm->rank) < 0 ||
         batches_open(&st[1], s, from) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(s->comm, rc, err);
     if (rc == 0)
         rc = batches_exchange(s, &st[0], to, &st[1], err);
@@ -338,7 +338,7 @@ static int copies_exchange(struct image_write *s, struct error *err)
         return 0;
     round = calloc((size_t)nodes->size, sizeof *round);
     if (!round || (n = rounds_plan(nodes, round)) < 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0)
         rc = image_point(s, "image.copies", err);
     rc = comm_agree(s->comm, rc, err);
@@ -369,7 +369,7 @@ static int metadata_make(struct image_write *s, const uint64_t *hashes,
     if (!hash || h5_image_write(image, s->head.hashes_at, hashes,
                                 s->plan.n_hashes * sizeof *hashes) < 0) {
         XXH3_freeState(hash);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     XXH3_64bits_reset(hash);
     while (metadata_next(&walk)) {
@@ -442,7 +442,7 @@ static int metadata_steps(struct image_write *s, const uint64_t *hashes,
     int rc = 0;
 
     if (leads && !block)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0 && s->comm->rank == 0)
         rc = metadata_make(s, hashes, *walk, block, err);
     if (rc == 0)
@@ -488,7 +488,7 @@ static int list_make(const struct image_write *s, struct error *err)
 
     held.bits = calloc(1, held_bytes(held.n_chunks) + 1);
     if (!held.bits)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     chunk_walk_plan(&walk, s->save->ck, &s->plan, s->comm->size);
     while (chunk_walk_next(&walk, &c))
         if (node_map_has(tier->nodes, tier_place(s->tier)->node, c.owner, tier->copies))

@@ -87,7 +87,7 @@ int image_dir_enter(const char *base, const char *id, bool durable,
     memcpy(dir->id, id, sizeof dir->id);
     dir->path = image_dir_path(base, id);
     if (!dir->path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (dir_make(base, dir, err) == 0 && dir_check(dir->path, err) == 0)
         return 0;
     image_dir_leave(dir);
@@ -173,7 +173,7 @@ int image_create(const struct image_dir *dir, int64_t iteration, uint64_t bytes,
     int fd;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     image_remove(dir, iteration);
     fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0) {
@@ -192,7 +192,7 @@ int image_open(const struct image_dir *dir, int64_t iteration, struct error *err
     int fd;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         fs_error(err, "open", path);
@@ -260,7 +260,7 @@ int held_write(const struct image_dir *dir, int64_t iteration,
     int rc = -1;
 
     if (!path || !data) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     } else {
         held_head_fill(&h, dir, iteration, head);
         h.hash = held_hash(&h, held->bits);
@@ -287,7 +287,7 @@ static int held_parse(const char *path, const struct held_head *want, struct hel
     held->bits = malloc(n_bits + 1);
     if (!held->bits) {
         free(data);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     if (n == sizeof h + n_bits) {
         memcpy(&h, data, sizeof h);
@@ -314,7 +314,7 @@ int held_read(const struct image_dir *dir, int64_t iteration,
 
     *held = (struct held){0};
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     held_head_fill(&want, dir, iteration, head);
     rc = held_parse(path, &want, held, err);
     free(path);

@@ -16,7 +16,7 @@ int attempt_config_save(const char *log_dir, const char *text, struct error *err
     int rc;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = fs_write_atomic(path, text, strlen(text), 0644, err);
     free(path);
     return rc;

@@ -68,7 +68,7 @@ static int reports_read(const char *run_dir, struct reported_list *list,
                                   list, err);
 
     if (rc == 0 && list->no_memory)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     return rc;
 }
 
@@ -210,7 +210,7 @@ int attempts_load(const char *run_dir, bool held, json_t **attempts, struct erro
     free(tallies);
     if (!all || rc) {
         json_decref(all);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     *attempts = all;
     return 0;

@@ -77,7 +77,7 @@ int checkpoint_manager_list(const char *run_dir, int64_t **iterations, size_t *n
         int64_t k = name_iteration(e->d_name);
 
         if (k >= 0 && number_add(&found, &n_found, k) < 0)
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            rc = error_no_memory(err);
     }
     if (rc == 0 && errno)
         rc = fs_error(err, "read directory", run_dir);
@@ -160,8 +160,7 @@ int checkpoint_confirm_damage(struct comm *comm, const char *path, enum damage *
     char *damaged = calloc((size_t)comm->size, 1), mine;
     raytrain_checkpoint *ck = NULL;
     uint32_t found = DAMAGE_NONE;
-    int rc = comm_agree(
-        comm, damaged ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"), err);
+    int rc = comm_agree(comm, damaged ? 0 : error_no_memory(err), err);
 
     mine = rc == 0 && looks_damaged(comm, path, &ck);
     if (rc == 0)
@@ -201,7 +200,7 @@ int checkpoint_set_aside(const char *path, char **aside, struct error *err)
         char *name = aside_name(path, n);
 
         if (!name)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         if (fs_rename_new(path, name) == 0) {
             *aside = name;
             return fs_sync_parent(path, err);
@@ -244,7 +243,7 @@ static int list_bcast(struct comm *comm, const char *run_dir, int64_t **iteratio
         *n = (size_t)count;
         *iterations = calloc(*n + 1, sizeof **iterations);
         if (!*iterations)
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            rc = error_no_memory(err);
     }
     if (comm_agree(comm, rc, err) < 0)
         return -1;
@@ -280,7 +279,7 @@ static enum tried candidate_try(struct comm *comm, const char *run_dir,
                                 struct error *err)
 {
     char *path = run_dir_checkpoint(run_dir, (long)iteration);
-    int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = path ? 0 : error_no_memory(err);
     enum tried tried = TRIED_TAKEN;
 
     rc = comm_agree(comm, rc, err);
@@ -474,7 +473,7 @@ static int retention_apply(const char *run_dir, const struct checkpoint_config *
     int rc = 0;
 
     if (!entries || !drop)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (cfg->checkpoint_score_attribute)
             entry_read(run_dir, iterations[i], cfg, &entries[i]);
@@ -543,7 +542,7 @@ int checkpoint_manager_best(const char *run_dir, const struct checkpoint_config 
         free(*best);
         free(*latest);
         *best = *latest = NULL;
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     return 0;
 }
@@ -571,8 +570,7 @@ static int entry_check(const char *run_dir, int64_t iteration, struct error *err
 {
     char *path = run_dir_checkpoint(run_dir, (long)iteration);
     raytrain_checkpoint *ck = NULL;
-    int rc = path ? checkpoint_open_index(path, &ck, err)
-                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = path ? checkpoint_open_index(path, &ck, err) : error_no_memory(err);
 
     checkpoint_destroy(ck);
     free(path);

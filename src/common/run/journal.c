@@ -23,11 +23,6 @@
 
 /* ---- Files ---- */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 static char *file_path(const char *dir, const char *name, unsigned file)
 {
     char *path;
@@ -56,7 +51,7 @@ int journal_create(const char *dir, const char *name, struct error *err)
     int rc;
 
     if (!path)
-        return no_memory(err);
+        return error_no_memory(err);
     rc = access(path, F_OK) == 0 ? 0 : file_create(path, file_bytes(0, 0), err);
     free(path);
     return rc;
@@ -98,7 +93,7 @@ int journal_sync(const char *dir, const char *name, struct error *err)
     }
     if (!next) {
         free(path);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     free(next);
     rc = fs_sync_file(path, &why);
@@ -124,14 +119,14 @@ int journal_reader_open(const char *dir, const char *name, struct journal_reader
     struct journal_reader *r = calloc(1, sizeof *r);
 
     if (!r)
-        return no_memory(err);
+        return error_no_memory(err);
     r->room = WINDOW;
     r->dir = strdup(dir);
     r->name = strdup(name);
     r->buf = malloc(r->room);
     if (!r->dir || !r->name || !r->buf) {
         journal_reader_close(r);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     *out = r;
     return 0;
@@ -156,7 +151,7 @@ static ssize_t window_read(struct journal_reader *r, struct error *err)
     ssize_t n = -1;
 
     if (!path)
-        return no_memory(err);
+        return error_no_memory(err);
     if (fd >= 0)
         do
             n = pread(fd, r->buf, r->room, (off_t)r->offset);
@@ -210,7 +205,7 @@ static int window_grow(struct journal_reader *r, struct error *err)
         return record_fail_line(r->name, err);
     bigger = realloc(r->buf, 2 * r->room);
     if (!bigger)
-        return no_memory(err);
+        return error_no_memory(err);
     r->buf = bigger;
     r->room *= 2;
     return 0;
@@ -288,7 +283,7 @@ static int fd_last_line(int fd, const char *path, char **line, struct error *err
         const char *found;
 
         if (!text)
-            return no_memory(err);
+            return error_no_memory(err);
         if (fs_pread_full(fd, text, n, end - n) < 0) {
             free(text);
             return fs_error(err, "read", path);
@@ -297,7 +292,7 @@ static int fd_last_line(int fd, const char *path, char **line, struct error *err
         *line = found ? strndup(found, length) : NULL;
         free(text);
         if (found && !*line)
-            return no_memory(err);
+            return error_no_memory(err);
         if (found || n == end)
             return 0;
     }
@@ -319,7 +314,7 @@ int journal_last_line(const char *dir, const char *name, char **line, struct err
         path = file_path(dir, name, file);
         fd = path ? record_open(path, RECORD_OF_ATTEMPT) : -1;
         if (!path)
-            rc = no_memory(err);
+            rc = error_no_memory(err);
         else if (fd >= 0)
             rc = fd_last_line(fd, path, line, err);
         else if (errno != ENOENT)
@@ -366,7 +361,7 @@ static int end_find(struct journal *j, struct error *err)
     if (rc < 0)
         return -1;
     if (!j->path)
-        return no_memory(err);
+        return error_no_memory(err);
     if (stat(j->path, &st) < 0)
         return fs_error(err, "open", j->path);
     j->bytes = (uint64_t)st.st_size;
@@ -380,7 +375,7 @@ int journal_open(const char *dir, const char *name, struct journal **out,
 
     if (!j || !(j->dir = strdup(dir)) || !(j->name = strdup(name))) {
         journal_close(j);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     if (journal_create(dir, name, err) < 0 || end_find(j, err) < 0) {
         journal_close(j);
@@ -426,7 +421,7 @@ static int file_next(struct journal *j, size_t n, struct error *err)
     char *next = file_path(j->dir, j->name, j->file + 1);
 
     if (!next)
-        return no_memory(err);
+        return error_no_memory(err);
     if (file_create(next, bytes, err) < 0 ||
         bytes_write(j, CONTINUED, strlen(CONTINUED), true, err) < 0) {
         free(next);
@@ -454,7 +449,7 @@ int journal_append(struct journal *j, const char *line, size_t n, struct error *
         length = (size_t)(j->dirty - j->offset);
     text = calloc(1, length);
     if (!text)
-        return no_memory(err);
+        return error_no_memory(err);
     memcpy(text, line, n);
     text[n] = '\n';
     rc = bytes_write(j, text, length, false, err);

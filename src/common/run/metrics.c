@@ -12,11 +12,6 @@
 #include "run/report_scan.h"
 #include "run/run_dir.h"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 static json_int_t iteration_of(const json_t *report)
 {
     return json_integer_value(json_object_get(report, "training_iteration"));
@@ -98,14 +93,14 @@ static int reports_read(const char *run_dir, struct reading *reading, struct err
     int rc;
 
     if (!path)
-        return no_memory(err);
+        return error_no_memory(err);
     rc = metrics_lines_of_file(path, collected_deliver, reading, err);
     free(path);
     if (rc == 0 && !reading->no_memory)
         rc = metrics_lines_outstanding(run_dir, reading->last ? reading->last : "",
                                        line_deliver, reading, err);
     free(reading->last);
-    return rc == 0 && reading->no_memory ? no_memory(err) : rc;
+    return rc == 0 && reading->no_memory ? error_no_memory(err) : rc;
 }
 
 struct each {
@@ -179,10 +174,10 @@ int metrics_load(const char *run_dir, json_t **reports, struct error *err)
 {
     struct kept kept = {.reports = json_array()};
     struct reading reading = {.on_report = report_keep, .arg = &kept};
-    int rc = kept.reports ? reports_read(run_dir, &reading, err) : no_memory(err);
+    int rc = kept.reports ? reports_read(run_dir, &reading, err) : error_no_memory(err);
 
     if (rc == 0 && kept.no_memory)
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     if (rc == 0)
         *reports = kept.reports;
     else
@@ -210,5 +205,5 @@ int metrics_load_table(const char *run_dir, struct metrics_table *table,
     struct reading reading = {.on_line = line_add, .arg = &filled};
     int rc = reports_read(run_dir, &reading, err);
 
-    return rc == 0 && filled.no_memory ? no_memory(err) : rc;
+    return rc == 0 && filled.no_memory ? error_no_memory(err) : rc;
 }

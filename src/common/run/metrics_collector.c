@@ -21,11 +21,6 @@
 #include "run/run_dir.h"
 #include "util/fs.h"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 struct metrics_collector {
     char *run_dir, *path;
     int fd;        /* result.json, as FS_CREATE */
@@ -70,7 +65,7 @@ static int pending_write(struct metrics_collector *c, struct error *err)
 
     if (c->no_memory) {
         c->no_memory = false;
-        return no_memory(err);
+        return error_no_memory(err);
     }
     if (c->n == 0)
         return 0;
@@ -173,7 +168,7 @@ static int lines_move(struct metrics_collector *c, const char *temp, struct copy
     if (metrics_lines_of_file(c->path, line_copy, copy, err) < 0)
         return -1;
     if (copy->no_memory)
-        return no_memory(err);
+        return error_no_memory(err);
     if (fflush(copy->out) != 0 || (copy->size > 0 && fsync(fileno(copy->out)) < 0) ||
         rename(temp, c->path) < 0)
         return fs_error(err, "write", c->path);
@@ -189,7 +184,7 @@ static int file_renew(struct metrics_collector *c, struct error *err)
     int fd, rc;
 
     if (!temp)
-        return no_memory(err);
+        return error_no_memory(err);
     copy.out = fopen(temp, "w+xe");
     rc = copy.out ? lines_move(c, temp, &copy, err) : fs_error(err, "create", c->path);
     fd = copy.out ? fcntl(fileno(copy.out), F_DUPFD_CLOEXEC, 0) : -1;
@@ -233,13 +228,13 @@ int metrics_collector_open(const char *run_dir, struct metrics_collector **out,
     struct metrics_collector *c = calloc(1, sizeof *c);
 
     if (!c)
-        return no_memory(err);
+        return error_no_memory(err);
     c->fd = -1;
     c->run_dir = strdup(run_dir);
     c->path = run_dir_file(run_dir, "result.json");
     if (!c->run_dir || !c->path) {
         metrics_collector_close(c);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     fs_remove_temps(c->path);
     if (file_renew(c, err) == 0) {

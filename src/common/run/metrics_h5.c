@@ -562,7 +562,7 @@ static int image_write(struct h5_image *image, const char *path, const char *sta
     int rc;
 
     if (!bytes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     h5_image_read(image, 0, bytes, n);
     head_fill(&head, bytes, n, status);
     memcpy(bytes, &head, sizeof head);
@@ -644,7 +644,7 @@ int metrics_read_status(const char *path, char **status, struct error *err)
         return -1;
     head.status[sizeof head.status - 1] = '\0';
     *status = strdup(head.status);
-    return *status ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *status ? 0 : error_no_memory(err);
 }
 
 int metrics_peek_status(const char *path, char **status, struct error *err)
@@ -663,5 +663,5 @@ int metrics_peek_status(const char *path, char **status, struct error *err)
                          "%s: the head of the file is damaged (checksum)", path);
     head.status[sizeof head.status - 1] = '\0';
     *status = strdup(head.status);
-    return *status ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *status ? 0 : error_no_memory(err);
 }

@@ -19,11 +19,6 @@
 
 #define WINDOW 65536
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- A report and its line ---- */
 
 char *metrics_line_render(const json_t *report)
@@ -109,7 +104,7 @@ static int fd_lines(int fd, const char *path, metrics_line_fn *on_line, void *ar
         room *= 2;
     }
     if (!buf)
-        return no_memory(err);
+        return error_no_memory(err);
     free(buf);
     return 0;
 }
@@ -136,7 +131,7 @@ static int journal_lines(const char *run_dir, int attempt, metrics_line_fn *on_l
     int rc;
 
     if (!log_dir)
-        return no_memory(err);
+        return error_no_memory(err);
     rc = journal_reader_open(log_dir, METRICS_JOURNAL, &r, err);
     free(log_dir);
     if (rc < 0)

@@ -28,11 +28,6 @@
 #define WINDOW     65536
 #define START_TAIL (16 * WINDOW) /* of result.json, which is read at first */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Lines of a file that grows ---- */
 
 /* Deliver the lines from *offset on. `window` grows if a line does not fit. */
@@ -50,7 +45,7 @@ static int fd_lines(int fd, const char *path, uint64_t *offset,
 
         if (!(bigger = realloc(text, window))) {
             free(text);
-            return no_memory(err);
+            return error_no_memory(err);
         }
         text = bigger;
         n = pread(fd, text, window, (off_t)*offset);
@@ -202,7 +197,7 @@ int report_follow_open(const char *run_dir, size_t n, struct report_follower **o
         !(f->result = run_dir_file(run_dir, "result.json")) ||
         !(f->ring = calloc(n + 1, sizeof *f->ring))) {
         report_follow_close(f);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     f->attempt = -1;
     f->last_attempt = f->last_iteration = -1;
@@ -241,7 +236,7 @@ static int journal_follow(struct report_follower *f, int attempt, struct error *
     if (!f->journal) {
         log_dir = run_dir_log_dir(f->run_dir, attempt);
         rc = log_dir ? journal_reader_open(log_dir, METRICS_JOURNAL, &f->journal, err)
-                     : no_memory(err);
+                     : error_no_memory(err);
         free(log_dir);
         if (rc < 0)
             return -1;
@@ -267,5 +262,5 @@ int report_follow_poll(struct report_follower *f,
         rc = journal_follow(f, k, err);
     if (rc == 0 && !f->no_memory && f->first)
         ring_deliver(f);
-    return rc == 0 && f->no_memory ? no_memory(err) : rc;
+    return rc == 0 && f->no_memory ? error_no_memory(err) : rc;
 }

@@ -22,11 +22,6 @@
 
 #define TAIL 65536 /* bytes that are read first */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Lines ---- */
 
 /* A report, or NULL. A mark of a journal is no part of it. */
@@ -80,7 +75,7 @@ static int fd_tail(int fd, const char *path, json_t **report, struct error *err)
         if (size > (off_t)RECORD_BYTES_MAX)
             return record_fail_line(path, err);
         if (!(text = malloc((size_t)size)))
-            return no_memory(err);
+            return error_no_memory(err);
         if (fs_pread_full(fd, text, (size_t)size, (uint64_t)(st.st_size - size)) < 0) {
             free(text);
             return fs_error(err, "read", path);
@@ -107,7 +102,7 @@ static int journal_look(const char *run_dir, int attempt, json_t **report,
     char *log_dir = run_dir_log_dir(run_dir, attempt), *line = NULL;
     json_t *later;
     int rc = log_dir ? journal_last_line(log_dir, METRICS_JOURNAL, &line, err)
-                     : no_memory(err);
+                     : error_no_memory(err);
 
     free(log_dir);
     later = line ? report_of(line, strlen(line)) : NULL;
@@ -132,7 +127,7 @@ int report_tail(const char *run_dir, json_t **report, struct error *err)
 
     *report = NULL;
     if (!path)
-        return no_memory(err);
+        return error_no_memory(err);
     fd = record_open(path, RECORD_OF_RUN);
     if (fd >= 0) {
         rc = fd_tail(fd, path, report, err);

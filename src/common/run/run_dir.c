@@ -67,11 +67,6 @@ void run_dir_log_name(int workers, int rank, const char *host,
         snprintf(name, RUN_DIR_LOG_NAME_MAX, "rank-%05d", rank);
 }
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* The same, with the path in printable form. */
 static int path_error(struct error *err, raytrain_status code, const char *path,
                       const char *what)
@@ -369,7 +364,7 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
     path = run_dir_file(strcmp(real, "/") == 0 ? "" : real, name);
     free(real);
     if (!path)
-        return no_memory(err);
+        return error_no_memory(err);
     rc = path_enter(path, mode, tell, dir, existed, &aside, err);
     if (rc < 0) {
         free(path);
@@ -430,11 +425,11 @@ int run_dir_write_marker(const struct run_dir *dir, const char *config, char **t
 {
     char *path = run_dir_file(dir->path, MARKER_NAME), *text = NULL;
     char *made = calloc(1, RUN_ID_LENGTH + 1);
-    int rc = path && made ? token_make(made, err) : no_memory(err);
+    int rc = path && made ? token_make(made, err) : error_no_memory(err);
 
     if (rc == 0 && asprintf(&text, "%s\n%s", made, config) < 0) {
         text = NULL;
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     }
     if (rc == 0)
         rc = fs_write_atomic(path, text, strlen(text), 0600, err);
@@ -485,7 +480,7 @@ int run_dir_check_marker(const char *path, const char *token, const char *host,
     int rc = -1, got;
 
     if (!file)
-        return no_memory(err);
+        return error_no_memory(err);
     got = marker_read(path, file, token, &text, &why);
     if (got < 0)
         error_set(
@@ -500,7 +495,7 @@ int run_dir_check_marker(const char *path, const char *token, const char *host,
             "nodes share; choose it with --storage",
             host, path);
     else if (config && !(*config = strdup(marker_config(text, token))))
-        no_memory(err);
+        error_no_memory(err);
     else
         rc = 0;
     free(text);
@@ -526,7 +521,7 @@ static int home_of(const char *path, char **number, char **real, struct error *e
         return fs_error(err, "find", path);
     if (asprintf(number, "%llu", (unsigned long long)st.st_ino) < 0) {
         *number = NULL;
-        return no_memory(err);
+        return error_no_memory(err);
     }
     return 0;
 }
@@ -538,7 +533,7 @@ static int id_write(const char *file, const char *id, const char *number,
     int n = asprintf(&text, "%s %s %s\n", id, number, real), rc;
 
     if (n < 0)
-        return no_memory(err);
+        return error_no_memory(err);
     rc = fs_write_atomic(file, text, (size_t)n, 0666, err);
     free(text);
     return rc;
@@ -583,7 +578,8 @@ static int id_settle(const char *path, const char *file, char *text,
 int run_dir_id(const char *path, char id[RUN_ID_LENGTH + 1], struct error *err)
 {
     char *file = run_dir_file(path, ID_NAME), *text = NULL;
-    int rc = file ? record_read(file, RECORD_OF_RUN, &text, NULL, err) : no_memory(err);
+    int rc = file ? record_read(file, RECORD_OF_RUN, &text, NULL, err)
+                  : error_no_memory(err);
 
     if (file && rc < 0 && access(file, F_OK) < 0 && errno == ENOENT)
         rc = 0;
@@ -655,7 +651,7 @@ static int own_dir_make(const char *dir, unsigned depth, struct error *err)
 int run_dir_make_logs(const char *path, struct error *err)
 {
     char *logs = run_dir_file(path, "logs");
-    int rc = logs ? own_dir_make(logs, 1, err) : no_memory(err);
+    int rc = logs ? own_dir_make(logs, 1, err) : error_no_memory(err);
 
     free(logs);
     return rc;
@@ -667,7 +663,7 @@ int run_dir_make_log_dir(const char *path, int attempt, char **log_dir,
     char *dir = run_dir_log_dir(path, attempt);
 
     if (!dir)
-        return no_memory(err);
+        return error_no_memory(err);
     if (run_dir_make_logs(path, err) < 0 || own_dir_make(dir, 2, err) < 0) {
         free(dir);
         return -1;

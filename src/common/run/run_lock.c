@@ -394,7 +394,7 @@ int run_lock_take_as(const char *path, double silence_s, bool without,
 
     if (!lock || asprintf(&lock->file, "%s/%s", path, LOCK_NAME) < 0) {
         free(lock);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     lock->end_fd = -1;
     t.file = lock->file;
@@ -586,7 +586,7 @@ int run_lock_inherit(const char *path, int fd, long parent, struct run_lock **ou
     if (!lock || asprintf(&lock->file, "%s/%s", path, LOCK_NAME) < 0) {
         close(fd);
         free(lock);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     lock->fd = fd;
     lock->end_fd = -1;

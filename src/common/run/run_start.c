@@ -28,11 +28,6 @@
 #define BLOCK_BYTES (4u << 20)
 #define NS          1000000000LL
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 void run_start_clear(struct run_start *start)
 {
     free(start->path);
@@ -48,7 +43,8 @@ static int hash_read(int fd, const char *path, uint64_t n, bool (*go_on)(void *a
     unsigned char *block = malloc(BLOCK_BYTES);
     XXH3_state_t *state = XXH3_createState();
     uint64_t at = 0;
-    int rc = block && state && XXH3_64bits_reset(state) == XXH_OK ? 0 : no_memory(err);
+    int rc =
+        block && state && XXH3_64bits_reset(state) == XXH_OK ? 0 : error_no_memory(err);
 
     while (rc == 0 && at < n && (!go_on || go_on(arg))) {
         size_t some = n - at < BLOCK_BYTES ? (size_t)(n - at) : BLOCK_BYTES;
@@ -56,7 +52,7 @@ static int hash_read(int fd, const char *path, uint64_t n, bool (*go_on)(void *a
         if (fs_pread_full(fd, block, some, at) < 0)
             rc = fs_error(err, "read", path);
         else if (XXH3_64bits_update(state, block, some) != XXH_OK)
-            rc = no_memory(err);
+            rc = error_no_memory(err);
         at += some;
     }
     *hashed = rc == 0 && at == n;
@@ -100,7 +96,7 @@ int run_start_measure(const char *path, bool (*go_on)(void *arg), void *arg,
     if (!path)
         return 0;
     if (!(start->path = strdup(path)))
-        return no_memory(err);
+        return error_no_memory(err);
     rc = file_stat(path, &fd, start, err);
     if (rc == 0)
         rc = hash_read(fd, path, telling_bytes(path, start->bytes), go_on, arg,
@@ -188,7 +184,7 @@ int run_start_read(const char *run_dir, struct run_start *start, struct error *e
     }
     free(path);
     if (!start->path && start->measured)
-        return no_memory(err);
+        return error_no_memory(err);
     return 0;
 }
 

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for an argument vector");
-}
-
 size_t argv_count(char *const *argv)
 {
     size_t n = 0;
@@ -48,7 +43,7 @@ static int argv_take(char ***argv, char *arg, struct error *err)
 
     if (!grown) {
         free(arg);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     grown[n] = arg;
     grown[n + 1] = NULL;
@@ -152,7 +147,7 @@ int argv_split(const char *text, char ***argv, struct error *err)
     int rc;
 
     if (!word)
-        return no_memory(err);
+        return error_no_memory(err);
     while ((rc = word_read(&text, word, err)) > 0)
         if ((rc = argv_append(argv, word, err)) < 0)
             break;
@@ -189,7 +184,7 @@ int argv_join(char *const *argv, char **text, struct error *err)
     bool bad;
 
     if (!out)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; argv && argv[i]; i++) {
         if (i > 0)
             putc(' ', out);
@@ -198,7 +193,7 @@ int argv_join(char *const *argv, char **text, struct error *err)
     bad = ferror(out);
     if (fclose(out) != 0 || bad) {
         free(line);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     *text = line;
     return 0;

@@ -22,6 +22,11 @@ int error_set(struct error *err, raytrain_status code, const char *fmt, ...)
     return -1;
 }
 
+int error_no_memory(struct error *err)
+{
+    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+}
+
 int error_prefix(struct error *err, const char *fmt, ...)
 {
     char text[ERROR_TEXT_MAX];

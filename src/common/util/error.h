@@ -25,6 +25,9 @@ struct error {
 int error_set(struct error *err, raytrain_status code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* RAYTRAIN_ENOMEM, "out of memory". Always returns -1. */
+int error_no_memory(struct error *err);
+
 /* Put "prefix: " before the text; keeps the code. Always returns -1. */
 int error_prefix(struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

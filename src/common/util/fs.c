@@ -280,7 +280,7 @@ int fs_sync_parent(const char *path, struct error *err)
     int rc;
 
     if (!dir)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = fs_sync_dir(dir, err);
     free(dir);
     return rc;
@@ -319,7 +319,7 @@ static int dirs_make(const char *path, mode_t mode, bool durable, struct error *
     int rc = 0;
 
     if (!copy)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     /* Up to each '/' after a name, and up to the end. */
     for (char *p = copy + (copy[0] == '/'); rc == 0; p++) {
         char there = *p;
@@ -532,7 +532,7 @@ static int file_publish(const char *path, const struct contents *contents, bool 
     bool filled;
 
     if (!temp)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     filled = temp_fill(temp, contents, durable) == 0;
     if (!filled || publish(temp, path) < 0) {
         int why = errno;

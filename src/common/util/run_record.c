@@ -157,7 +157,7 @@ static int fd_read(int fd, const char *path, size_t most, char **data, size_t *n
                          quote(path, quoted), (long long)st.st_size, most);
     bytes = malloc((size_t)st.st_size + 1);
     if (!bytes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     while (used < (size_t)st.st_size) {
         k = read(fd, bytes + used, (size_t)st.st_size - used);
         if (k < 0 && errno == EINTR)

@@ -46,7 +46,7 @@ int callback_list_add(struct callback_list *list, const struct callback_ops *ops
         return 0;
     more = realloc(list->callbacks, (list->n + 1) * sizeof *list->callbacks);
     if (!more)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     list->callbacks = more;
     more[list->n] = (struct callback){.ops = ops};
     if (ops->create(&more[list->n], context, err) < 0)

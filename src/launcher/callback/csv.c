@@ -89,7 +89,7 @@ static int csv_create(struct callback *cb, const struct callback_context *contex
     if (!c || !w || !w->csv) {
         free(c);
         free(w);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     c->list = context->list;
     if (deferred_create(&csv_deferred, w, FLUSH_S, &c->writer, err) < 0) {

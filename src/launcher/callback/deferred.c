@@ -153,7 +153,7 @@ int deferred_create(const struct deferred_ops *ops, void *state, double period_s
 
     if (!d) {
         ops->state_free(state);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     if (thread_start(&d->thread, deferred_main, d, err) < 0) {
         deferred_free(d);

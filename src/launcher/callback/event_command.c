@@ -195,7 +195,7 @@ static int start(struct callback *cb, const struct callback_context *context,
     }
     if (!c || !shown || asprintf(&c->what, "%s %s", kind, shown) < 0 ||
         name_find(context, program, &name) < 0)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else
         rc = listener_start(c->argv, c->what, name, context, &c->listener, err);
     free(shown);

@@ -142,7 +142,7 @@ static int create(struct callback *cb, const struct callback_context *context,
     struct fit_events *f = calloc(1, sizeof *f);
 
     if (!f)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     *f = (struct fit_events){.loop = context->loop, .lines = KEPT_LINES_INIT};
     if (kept_lines_open(&f->lines, err) < 0) {
         free(f);

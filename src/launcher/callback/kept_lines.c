@@ -17,7 +17,7 @@
 int kept_lines_open(struct kept_lines *k, struct error *err)
 {
     k->kept = malloc(KEPT_BYTES);
-    return k->kept ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return k->kept ? 0 : error_no_memory(err);
 }
 
 void kept_lines_write(struct kept_lines *k)

@@ -174,7 +174,7 @@ static char *log_path(const char *run_dir, const char *name, struct error *err)
     char *path = NULL;
 
     if (asprintf(&path, "%s/logs/callback-%s.log", run_dir, name) < 0) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     for (char *p = path + strlen(path) - strlen(name) - strlen(".log"); *p; p++)
@@ -242,7 +242,7 @@ int listener_start(char *const *argv, const char *what, const char *name,
     int log = -1, rc;
 
     if (!l)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     *l = (struct listener){.list = context->list,
                            .loop = context->loop,
                            .child = CHILD_INIT,

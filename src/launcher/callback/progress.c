@@ -147,7 +147,7 @@ static int progress_create(struct callback *cb, const struct callback_context *c
     struct progress *p = calloc(1, sizeof *p);
 
     if (!p)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     p->timer = -1;
     p->run_dir = context->run_dir;
     p->keep_run = opt->keep_run || !context->cfg->predict.output;

@@ -105,11 +105,6 @@ static int value_write(const json_t *value, FILE *out)
 
 /* ---- Columns and rows in memory ---- */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 static int column_add(struct progress_csv *csv, const char *name)
 {
     char *copy = strdup(name);
@@ -307,7 +302,7 @@ static int file_make(struct progress_csv *csv, const char *temp, int64_t until,
     file_close(csv);
     csv->fd = fd;
     csv->columns_in_file = csv->n_names;
-    return rows_begin(csv) < 0 ? no_memory(err) : 0;
+    return rows_begin(csv) < 0 ? error_no_memory(err) : 0;
 }
 
 /* A new file, with the rows up to this iteration. */
@@ -319,7 +314,7 @@ static int file_replace(struct progress_csv *csv, int64_t until, struct error *e
 
     if (!temp || fflush(csv->rows) != 0) {
         free(temp);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     rc = file_make(csv, temp, until, err);
     if (rc < 0)
@@ -340,13 +335,13 @@ static int file_append(struct progress_csv *csv, struct error *err)
             return -1; /* half a row stays: the file is made anew later */
         return -1;
     }
-    return rows_begin(csv) < 0 ? no_memory(err) : 0;
+    return rows_begin(csv) < 0 ? error_no_memory(err) : 0;
 }
 
 int progress_csv_flush(struct progress_csv *csv, bool all, struct error *err)
 {
     if (fflush(csv->rows) != 0)
-        return no_memory(err);
+        return error_no_memory(err);
     if (csv->text_bytes == 0)
         return 0;
     if (csv->fd >= 0 && csv->columns_in_file == csv->n_names)
@@ -383,7 +378,7 @@ int progress_csv_add(struct progress_csv *csv, const json_t *report, struct erro
     if (iteration <= csv->iteration && file_replace(csv, iteration - 1, err) < 0)
         return -1;
     if (row_write(csv, report) < 0)
-        return no_memory(err);
+        return error_no_memory(err);
     csv->iteration = iteration;
     return 0;
 }
@@ -445,7 +440,7 @@ int progress_csv_rebuild(struct progress_csv *csv, struct error *err)
     csv->iteration = csv->known_iteration = csv->known_attempt = -1;
     fs_remove_temps(csv->path);
     if (!temp || rows_begin(csv) < 0)
-        no_memory(err);
+        error_no_memory(err);
     else
         rc = rebuild_as(csv, &r, temp, err);
     free(temp);

@@ -275,8 +275,7 @@ static int prometheus_work(void *state, void *const *items, size_t n, bool last,
     if (fault_point("prometheus.write", 0) < 0)
         return fs_error(err, "write", place->path);
     file = file_of(place);
-    rc = file ? text_write(file, items[n - 1], err)
-              : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = file ? text_write(file, items[n - 1], err) : error_no_memory(err);
     free(file);
     return rc;
 }
@@ -344,7 +343,7 @@ static int prometheus_create(struct callback *cb,
         free(p);
         if (place)
             place_free(place);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     *p = (struct prometheus){.list = context->list,
                              .loop = context->loop,

@@ -153,7 +153,7 @@ static int create(struct callback *cb, const struct callback_context *context,
         if (w)
             state_free(w);
         free(t);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     t->list = context->list;
     if (deferred_create(&writer_ops, w, FLUSH_S, &t->writer, err) < 0) {

@@ -38,7 +38,7 @@ static int directory_enter(struct check_context *context, struct error *err)
     char *top = strdup(path), *slash;
 
     if (!top)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (stat(path, &st) == 0) {
         free(top);
         return S_ISDIR(st.st_mode)

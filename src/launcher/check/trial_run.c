@@ -111,7 +111,7 @@ static int scaling_take(const struct scaling_config *from, int workers,
     if (!from->accelerator_type ||
         (to->accelerator_type = strdup(from->accelerator_type)))
         return 0;
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 /* The training function is a program that takes the place of the user's. */
@@ -198,7 +198,7 @@ int trial_run(const struct check_context *context, const char *storage, int work
     name_make(name);
     left_remove(storage, name);
     if (!(dir = run_dir_file(storage, name)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = config_make(context, storage, name, workers, &cfg, err);
     if (rc == 0)
         rc = fit(context, &cfg, trial, err);

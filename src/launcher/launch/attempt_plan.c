@@ -24,7 +24,7 @@ static int names_make(struct attempt_planner *p, struct error *err)
     name_index_clear(&p->names);
     return name_index_make(&p->names, &p->have.nodes[0].name, sizeof *p->have.nodes,
                            p->have.n_nodes) < 0
-               ? error_set(err, RAYTRAIN_ENOMEM, "out of memory")
+               ? error_no_memory(err)
                : 0;
 }
 
@@ -35,7 +35,7 @@ int attempt_planner_create(const struct launcher_ops *launcher,
     struct attempt_planner *p = calloc(1, sizeof *p);
 
     if (!p)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     p->launcher = launcher;
     p->scaling = scaling;
     if (launcher->resources(scaling, &p->have, err) < 0) {
@@ -45,7 +45,7 @@ int attempt_planner_create(const struct launcher_ops *launcher,
     p->nodes = calloc(p->have.n_nodes + 1, sizeof *p->nodes);
     if (!p->nodes || names_make(p, err) < 0) {
         attempt_planner_destroy(p);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     *out = p;
     return 0;
@@ -133,7 +133,7 @@ int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan
 
     have.nodes = nodes_left(p, &n);
     if (!have.nodes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     have.n_nodes = n > spare ? n - spare : 0;
     rc = placement_plan(p->scaling, &have, plan, err);
     free(have.nodes);

@@ -84,7 +84,7 @@ int node_probe_start(node_ask *ask, enum node_purpose purpose, char *const *node
     pid_t parent = getpid();
 
     if (!p)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (names_copy(p, nodes, n, err) < 0) {
         node_probe_destroy(p);
         return -1;
@@ -93,7 +93,7 @@ int node_probe_start(node_ask *ask, enum node_purpose purpose, char *const *node
         memo = shared_memory(sizeof *memo);
     p->answers = shared_memory(answers_size(p));
     if (!memo || !p->answers) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     } else if ((p->pid = fork()) == 0) {
         probe_run(p, ask, purpose, parent);
     } else if (p->pid < 0) {

@@ -89,7 +89,7 @@ static int gpus_append(const struct placement *plan, int rank, const struct gpus
                          plan->workers, placement_gpus(plan, plan->workers), gpus->n);
     list = local_names_join(gpus->names + first, each);
     if (!list)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = argv_appendf(env, err, "%s=%s", gpus->variable, list);
     free(list);
     return rc;

@@ -97,7 +97,7 @@ static int names_read(const char *visible, char ***names, struct error *err)
     int rc = 0;
 
     if (!copy)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     while (rc == 0 && (name = strsep(&rest, ","))) {
         while (isspace((unsigned char)*name))
             name++;

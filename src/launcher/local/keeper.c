@@ -85,7 +85,7 @@ int keeper_start(struct keeper **out, struct error *err)
     int rc;
 
     if (!k)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     k->process = (struct child)CHILD_INIT;
     k->socket = k->hold = -1;
     rc = installed_program("raytrain-keeper", program, sizeof program, err);

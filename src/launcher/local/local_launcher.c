@@ -88,11 +88,6 @@ struct group {
     struct blame blame;   /* the outcome so far */
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 static bool local_usable(void)
 {
     return true;
@@ -247,7 +242,7 @@ static int shown_take(struct group *g, const struct launch_spec *spec,
     g->channel = fcntl(spec->channel, F_DUPFD_CLOEXEC, 0);
     g->show = strdup(spec->show);
     if (g->channel < 0 || !g->show)
-        return no_memory(err);
+        return error_no_memory(err);
     return tee_command(g->show, g->n, g->plan.nodes[0].name, spec->log_dir, g->argv,
                        &g->shown_argv, err);
 }
@@ -265,7 +260,7 @@ static int group_take(struct group *g, const struct launch_spec *spec,
     g->workers = calloc((size_t)g->n, sizeof *g->workers);
     g->wireup = calloc((size_t)g->n, sizeof *g->wireup);
     if (!g->log_dir || !g->workers || !g->wireup)
-        return no_memory(err);
+        return error_no_memory(err);
     for (int i = 0; i < g->n; i++)
         g->workers[i] = (struct child)CHILD_INIT;
     return 0;
@@ -278,7 +273,7 @@ static int group_create(const struct launch_spec *spec, struct group **out,
     int rc;
 
     if (!g)
-        return no_memory(err);
+        return error_no_memory(err);
     g->n = spec->plan->workers;
     g->finish = spec->finish;
     g->nudge_fd = g->channel = -1;

@@ -148,7 +148,7 @@ int machine_gpus_share(int index, int each, struct error *err)
                        index, first, last - 1, gpus.n);
     if (rc == 0 && (!(list = local_names_join(gpus.names + first, (size_t)each)) ||
                     setenv(gpus.variable, list, 1) < 0))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     free(list);
     gpus_clear(&gpus);
     return rc;
@@ -171,7 +171,7 @@ int machine_resources(struct resources *out, struct error *err)
     gethostname(host, sizeof host - 1);
     if (!node || !(node->name = strdup(host))) {
         free(node);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     node->cpus = machine_cpus();
     node->gpus = (int)n_gpus;

@@ -47,7 +47,7 @@ static int group_write(int n_workers, const char *private_dir, struct error *err
     int rc;
 
     if (!ranks)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (int r = 0; r < n_workers; r++)
         end += sprintf(end, r ? ",%d" : "%d", r);
     if (gethostname(host, sizeof host - 1) < 0)
@@ -128,7 +128,7 @@ int pmix_server_start(int n_workers, const char *private_dir, const char *mark,
     s = calloc(1, sizeof *s);
     if (!s || !(s->joined = calloc((size_t)n_workers, sizeof *s->joined))) {
         free(s);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     s->n_workers = n_workers;
     s->process = (struct child)CHILD_INIT;

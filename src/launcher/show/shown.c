@@ -292,7 +292,7 @@ static int shown_open(struct shown *s, int *channel, struct error *err)
     if (!s->alone)
         s->lines = equal_lines_create(workers, chosen, on_lines, s);
     if (!s->parts || !s->screen || (!s->alone && !s->lines))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     s->pushed = true;
     return channel_make(s, channel, err);
 }
@@ -304,7 +304,7 @@ int shown_create(const struct shown_spec *spec, struct shown **out, int *channel
 
     *channel = -1;
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     s->spec = *spec;
     s->fd = s->timer = -1;
     if (shown_open(s, channel, err) == 0) {

@@ -153,7 +153,7 @@ static int tool_start(char *const *argv, struct batch_query **out, struct error 
     int rc;
 
     if (!(q = calloc(1, sizeof *q)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     q->until = clock_now() + ANSWER_MAX_S;
     rc = slurm_tool_start(argv, &q->tool, err);
     if (rc < 0)

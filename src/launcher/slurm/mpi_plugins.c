@@ -91,7 +91,7 @@ static int type_missing(const char *list, const char *type, struct error *err)
     int rc;
 
     if (!names)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (!*names) {
         free(names);
         return 0;

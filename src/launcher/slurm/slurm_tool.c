@@ -136,7 +136,7 @@ static int tool_start(const struct slurm_tool_spec *spec, struct slurm_tool **ou
     if (slurm_configuration_check(err) < 0)
         return -1;
     if (!(t = calloc(1, sizeof *t)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     snprintf(t->name, sizeof t->name, "%s", spec->argv[0]);
     t->child = (struct child)CHILD_INIT;
     t->fd = -1;

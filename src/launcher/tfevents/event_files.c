@@ -76,7 +76,7 @@ int event_files_new(const char *dir, char **path, struct error *err)
     if (made >= 0)
         return 0;
     *path = NULL;
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 /* ---- The last event with a tag ---- */
@@ -116,12 +116,12 @@ static int last_in_file(const char *dir, const char *name, struct last *last,
     int rc;
 
     if (asprintf(&path, "%s/%s", dir, name) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     last->n = 0;
     rc = record_each(path, record_keep, last, err);
     free(path);
     if (rc == 0 && last->no_memory)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     return rc;
 }
 
@@ -158,7 +158,7 @@ int event_files_remove_ends(const char *dir, struct error *err)
         if (!ends_with(names[i]->d_name, ENDING EVENT_FILES_END))
             continue;
         if (asprintf(&path, "%s/%s", dir, names[i]->d_name) < 0) {
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            rc = error_no_memory(err);
             break;
         }
         if (unlink(path) < 0 && errno != ENOENT)

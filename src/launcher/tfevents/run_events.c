@@ -75,11 +75,6 @@ void run_events_free(struct run_events *events)
     free(events);
 }
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Values of a report ---- */
 
 struct values {
@@ -224,7 +219,7 @@ static int file_begin(struct run_events *events, struct error *err)
     free(events->path);
     events->path = NULL;
     events->pending.n = 0;
-    return no_memory(err);
+    return error_no_memory(err);
 }
 
 /* Reports have their time in whole seconds, but the time since their workers started
@@ -261,7 +256,7 @@ static int report_write(struct run_events *events, int attempt, int64_t iteratio
     if (rc == 0)
         return 0;
     events->pending.n = before;
-    return no_memory(err);
+    return error_no_memory(err);
 }
 
 /* In the order of time, attempts increase, and so do the iterations of each. */
@@ -333,7 +328,7 @@ int run_events_end(struct run_events *events, enum tfevents_status status,
     if (asprintf(&path, "%s" EVENT_FILES_END, events->path) < 0 ||
         tfevents_write_head(&end, now) < 0 ||
         tfevents_write_status(&end, now, status) < 0)
-        no_memory(err);
+        error_no_memory(err);
     else
         rc = fs_replace(path, end.data, end.n, 0666, err);
     record_buffer_clear(&end);

@@ -88,7 +88,7 @@ static int on_readable(void *arg, struct error *err)
         char *bigger = realloc(e->text, room);
 
         if (!bigger)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         e->text = bigger;
         e->room = room;
     }

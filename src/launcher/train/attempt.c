@@ -356,7 +356,7 @@ static int record_begin(struct attempt *a, struct error *err)
         (a->number == 0 && run->start.known &&
          json_object_set_new(a->record, RUN_START_KEY, run_start_json(&run->start)) <
              0))
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else if (attempt_config_save(a->log_dir, a->run->config, err) == 0 &&
              attempt_save(a->record, a->log_dir, err) == 0)
         rc = metrics_collector_follow(a->reports, a->log_dir, err);
@@ -381,7 +381,7 @@ static int record_end(struct attempt *a, const struct attempt_end *end,
     if (!finished)
         rc |= json_object_update_new(record, failure_json(&end->failure));
     if (rc)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     callback_attempt_end(a->run->callbacks, record);
     return attempt_save(record, a->log_dir, err);
 }

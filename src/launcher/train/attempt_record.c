@@ -99,7 +99,7 @@ int attempt_save(const json_t *attempt, const char *log_dir, struct error *err)
     int rc;
 
     if (!path || !text)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     else
         rc = fs_write_atomic(path, text, strlen(text), 0644, err);
     free(text);

@@ -96,7 +96,7 @@ int attempt_command(const struct run *run, char ***argv, struct error *err)
     int rc = -1;
 
     if (!log_dir)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (worker_argv(run->cfg, &worker, err) == 0) {
         spec = launch_spec_of(run, worker, log_dir);
         rc = run->launcher->command(&spec, argv, err);

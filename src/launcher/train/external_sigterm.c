@@ -18,7 +18,7 @@ int external_sigterm_read(const struct placement *plan, const char *log_dir,
     if (!at || !sigterm->received) {
         free(at);
         external_sigterm_clear(sigterm);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     for (int i = 0; i < plan->workers; i++) {
         sigterm->received[i] = at[i].calls >= 0;

@@ -24,7 +24,7 @@ static int function_compare(const char *a, const char *b, bool *same, struct err
     int rc = 0;
 
     if (!name_a || !name_b)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     else
         *same = strcmp(name_a, name_b) == 0;
     free(name_a);

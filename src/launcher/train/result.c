@@ -57,7 +57,7 @@ int result_create(const char *run_dir, const struct train_config *cfg,
                             : attempt_cause_name(outcome->failure.cause),
                         "error", result_error(outcome));
     if (!*result)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }
 
@@ -69,7 +69,7 @@ int result_write(const char *run_dir, const struct metrics_table *reports,
     int rc = -1;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (fault_point("result.write", 0) < 0)
         fs_error(err, "write", path);
     else if (attempts_load(run_dir, false, &attempts, err) == 0)
@@ -94,7 +94,7 @@ int result_remove(const char *run_dir, struct error *err)
     int rc = 0;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     fs_remove_temps(path);
     if (unlink(path) == 0)
         rc = fs_sync_parent(path, err);

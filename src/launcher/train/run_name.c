@@ -133,10 +133,10 @@ static int name_expand(const struct options *opt, char **name, struct error *err
     int rc;
 
     if (!out)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = expand(opt, *name, out, err);
     if ((ferror(out) | fclose(out)) != 0 && rc == 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc < 0) {
         free(text);
         return -1;
@@ -158,7 +158,7 @@ static int name_make(struct train_config *cfg, const char *task, struct error *e
     if (rc >= 0)
         return 0;
     cfg->run_config.name = NULL;
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 int run_name_settle(const struct options *opt, struct train_config *cfg,

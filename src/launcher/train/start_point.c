@@ -137,7 +137,7 @@ static int recorded_take(const struct found *f, struct train_config *cfg,
     if (!f->start.path || (cfg->resume_from_checkpoint && f->needed))
         return 0;
     if (!(path = strdup(f->start.path)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     free(cfg->resume_from_checkpoint);
     cfg->resume_from_checkpoint = path;
     return 0;

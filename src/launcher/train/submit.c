@@ -57,7 +57,7 @@ static int run_check(const struct trainer *trainer, struct error *err)
     if (opt->resume)
         return trainer_check(trainer, err);
     if (!(path = run_dir_file(run->storage_path, run->name)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (!opt->fresh && access(path, F_OK) == 0)
         rc = error_set(err, RAYTRAIN_EINVAL,
                        "%s exists already: continue that run with --resume, set it "
@@ -186,7 +186,7 @@ static int prologues_read(const struct options *opt, char **text, struct error *
         part = NULL;
         free(*text);
         if (!(*text = both))
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
     }
     return 0;
 }

@@ -19,11 +19,6 @@
 
 #define COMPARED_MAX 20 /* runs that are named to be compared */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* The task of a job array that this process is; NULL: none. */
 static const char *array_task(void)
 {
@@ -246,7 +241,7 @@ static int array_ask(struct options *opt, int n, struct error *err)
     if (opt->submit.array)
         return error_set(err, RAYTRAIN_EUSAGE,
                          "--sweep makes an array of its runs: leave out --array");
-    return asprintf(&opt->submit.array, "0-%d", n - 1) < 0 ? no_memory(err) : 0;
+    return asprintf(&opt->submit.array, "0-%d", n - 1) < 0 ? error_no_memory(err) : 0;
 }
 
 /* Each run has a name of its own. */
@@ -257,7 +252,7 @@ static int name_complete(struct train_config *cfg, struct error *err)
     if (!*name || strstr(*name, "%a") || strstr(*name, "%j"))
         return 0;
     if (asprintf(&longer, "%s-%%a", *name) < 0)
-        return no_memory(err);
+        return error_no_memory(err);
     free(*name);
     *name = longer;
     return 0;

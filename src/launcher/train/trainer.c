@@ -66,7 +66,7 @@ static int config_save(const char *run_dir, const char *config, struct error *er
     int rc;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = fs_write_atomic(path, config, strlen(config), 0644, err);
     free(path);
     return rc;
@@ -266,7 +266,7 @@ int trainer_check(const struct trainer *trainer, struct error *err)
     if (!trainer->opt->resume)
         return 0;
     if (!(run_dir = run_dir_file(run->storage_path, run->name)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = reconfigure_check(run_dir, trainer->cfg, err);
     free(run_dir);
     return rc;
@@ -330,7 +330,7 @@ int trainer_settle(struct options *opt, struct train_config *cfg, struct error *
     int rc = 0;
 
     if (!run_dir)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     storage_advice_set(cfg, run_dir);
     if (starts_anew(&trainer, run_dir))
         rc = train_config_check_start(cfg, err);
@@ -430,7 +430,7 @@ int trainer_dry_run(const struct trainer *trainer, char *const argv[], FILE *out
 
     run.dir = run_dir;
     if (!run_dir)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else if (dry_run_command(&run, trainer, argv, &command, err) == 0)
         rc = dry_run_print(&run, command, out, err);
     argv_free(command);

@@ -55,7 +55,7 @@ int worker_group_start(const struct launcher_ops *launcher,
     int rc = -1;
 
     if (!g || !(g->log_dir = strdup(spec->log_dir)))
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else {
         g->launcher = launcher;
         g->plan = spec->plan;
@@ -105,7 +105,7 @@ int worker_group_stop_at_checkpoint(struct worker_group *g, struct error *err)
     int rc;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = fs_write_atomic(path, "", 0, 0666, err);
     free(path);
     return rc;

@@ -41,7 +41,7 @@ static int hang_create(const struct watch_view *view, void **state, struct error
         return 0;
     h = malloc(sizeof *h);
     if (!h)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     *h = (struct hang){.timeout = timeout, .ticked = view->now};
     *state = h;
     return 0;

@@ -116,7 +116,7 @@ static int node_watch_create(const struct watch_view *view, void **state,
     if (!w || nodes_fill(w, view) < 0) {
         if (w)
             node_watch_destroy(w);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     w->timeout = cfg->node_timeout_s;
     w->period = failure_config_heartbeat_s(cfg);

@@ -29,7 +29,7 @@ static int preemption_create(const struct watch_view *view, void **state,
     if (!view->batch)
         return 0;
     if (!(w = calloc(1, sizeof *w)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     w->batch = view->batch;
     w->next = view->now + LOOK_S;
     *state = w;

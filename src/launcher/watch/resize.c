@@ -23,7 +23,7 @@ static int resize_create(const struct watch_view *view, void **state, struct err
         return 0;
     w = calloc(1, sizeof *w);
     if (!w)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     w->every_s = scaling->elastic_resize_monitor_interval_s;
     w->next = view->now + w->every_s;
     *state = w;

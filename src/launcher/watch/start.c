@@ -39,7 +39,7 @@ static int start_create(const struct watch_view *view, void **state, struct erro
         return 0;
     w = calloc(1, sizeof *w);
     if (!w)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     w->timeout = timeout;
     /* On this machine itself nothing, such as a prolog, runs before the workers. */
     if (!view->launcher->ask)

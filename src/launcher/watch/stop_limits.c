@@ -145,7 +145,7 @@ static int time_watch_create(const struct watch_view *view, void **state,
     if (view->cfg->run_config.stop_before_end_s == 0 || !view->batch)
         return 0;
     if (!(w = calloc(1, sizeof *w)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     w->batch = view->batch;
     answer_begin(w, view);
     *state = w;
@@ -256,7 +256,7 @@ static int grace_watch_create(const struct watch_view *view, void **state,
     if (view->cfg->run_config.grace_s == 0)
         return 0;
     if (!(*state = calloc(1, sizeof(struct grace_watch))))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }
 

@@ -21,7 +21,7 @@ int watch_set_create(const struct watch_view *view, struct watch_set **out,
     struct watch_set *set = calloc(1, sizeof *set);
 
     if (!set)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; watches[i]; i++) {
         if (watches[i]->create(view, &set->states[i], err) < 0) {
             watch_set_destroy(set);

@@ -21,11 +21,6 @@ struct crew {
     int next_group, next_member;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- A group ---- */
 
 static void group_free(struct group *g)
@@ -126,7 +121,7 @@ int crew_create(const struct crew_config *config, struct crew **out, struct erro
     struct crew *crew = calloc(1, sizeof *crew);
 
     if (!crew)
-        return no_memory(err);
+        return error_no_memory(err);
     crew->config = *config;
     crew->env = (struct member_env){.loop = config->loop,
                                     .argv = config->argv,
@@ -149,7 +144,7 @@ static int members_add(struct group *g, const char *checkpoint, struct error *er
 
     g->members = calloc((size_t)crew->config.workers, sizeof(struct member *));
     if (!g->members)
-        return no_memory(err);
+        return error_no_memory(err);
     for (int i = 0; i < crew->config.workers; i++) {
         if (member_create(&crew->env, crew->next_member++, crew->config.first + i,
                           checkpoint, g, &g->members[i], err) < 0)
@@ -164,7 +159,7 @@ int crew_start(struct crew *crew, const char *checkpoint, int *group, struct err
     struct group *g = calloc(1, sizeof *g);
 
     if (!g)
-        return no_memory(err);
+        return error_no_memory(err);
     g->crew = crew;
     if (members_add(g, checkpoint, err) < 0) {
         group_free(g);

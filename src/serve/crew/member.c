@@ -53,11 +53,6 @@ struct member {
     bool hung;    /* the worker of the present child was killed as it hung */
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Its socket ---- */
 
 static int on_connection(void *arg, struct error *err);
@@ -68,7 +63,7 @@ static int socket_listen(struct member *m, struct error *err)
 
     if (asprintf(&m->socket_path, "%s/%d", m->env->sockets, m->number) < 0) {
         m->socket_path = NULL;
-        return no_memory(err);
+        return error_no_memory(err);
     }
     if (strlen(m->socket_path) >= sizeof at.sun_path)
         return error_set(
@@ -386,7 +381,7 @@ static int run_name(struct member *m, struct error *err)
     free(m->run);
     if (asprintf(&m->run, "%s/worker-%d.%d", m->env->runs, m->number, m->starts) < 0) {
         m->run = NULL;
-        return no_memory(err);
+        return error_no_memory(err);
     }
     return 0;
 }
@@ -428,7 +423,7 @@ int member_create(const struct member_env *env, int number, int index,
 
     if (!m || !(m->checkpoint = strdup(checkpoint))) {
         free(m);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     m->env = env;
     m->group = group;

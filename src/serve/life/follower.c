@@ -25,11 +25,6 @@ struct follower {
     char *latest; /* that has not been taken; NULL: none */
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* With the lock. Takes `checkpoint`. */
 static void checkpoint_see(struct follower *f, char *checkpoint)
 {
@@ -109,7 +104,7 @@ int follower_start(const char *now,
 
     if (!f || !(f->now = strdup(now))) {
         free(f);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     f->choose = choose;
     f->arg = arg;

@@ -57,11 +57,6 @@ struct life {
     struct error why;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 static struct live_model *models_end(const struct life *l)
 {
     return l->models + l->n_models;
@@ -112,7 +107,7 @@ static int address_write(struct life *l, struct error *err)
         listening_name(&l->at, text);
     if (place_name(l->at.is_unix ? "localhost" : text, &name, &address, err) < 0)
         return -1;
-    rc = asprintf(&url, "%s://%s", scheme, name) < 0 ? no_memory(err) : 0;
+    rc = asprintf(&url, "%s://%s", scheme, name) < 0 ? error_no_memory(err) : 0;
     if (rc == 0) {
         rc = address_tell(l,
                           &(struct place_address){
@@ -357,7 +352,7 @@ static int places_make(struct life *l, struct error *err)
         return -1;
     if (asprintf(&l->runs, "%s/workers", l->place) < 0) {
         l->runs = NULL;
-        return no_memory(err);
+        return error_no_memory(err);
     }
     return fs_mkdirs(l->runs, 0700, err);
 }
@@ -410,7 +405,7 @@ static int address_open(struct life *l, struct error *err)
     int rc;
 
     if (!config->listen && asprintf(&own, "unix:%s/http", l->sockets) < 0)
-        return no_memory(err);
+        return error_no_memory(err);
     rc = listening_open(own ? own : config->listen, !config->no_token, &l->at, err);
     free(own);
     if (rc < 0 || !needs_token(l))
@@ -419,7 +414,8 @@ static int address_open(struct life *l, struct error *err)
         l->token_path = strdup(config->token_file);
     else if (asprintf(&l->token_path, "%s/token", l->place) < 0)
         l->token_path = NULL;
-    return l->token_path ? token_open(l->token_path, &l->token, err) : no_memory(err);
+    return l->token_path ? token_open(l->token_path, &l->token, err)
+                         : error_no_memory(err);
 }
 
 static int models_make(struct life *l, struct error *err)
@@ -431,7 +427,7 @@ static int models_make(struct life *l, struct error *err)
     l->models = calloc(l->o->n_models, sizeof *l->models);
     l->services = calloc(l->o->n_models, sizeof(struct service *));
     if (!l->models || !l->services)
-        return no_memory(err);
+        return error_no_memory(err);
     for (; l->n_models < l->o->n_models; l->n_models++) {
         struct live_model *m = &l->models[l->n_models];
 

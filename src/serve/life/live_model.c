@@ -14,11 +14,6 @@
 #include "run/checkpoint_manager.h"
 #include "util/fs.h"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Messages ---- */
 
 void live_model_say(struct live_model *m, const char *fmt, ...)
@@ -56,7 +51,7 @@ static int version_start(struct live_model *m, struct version *v,
     v->number = checkpoint_manager_iteration(checkpoint);
     v->all_joined = false;
     if (!v->checkpoint)
-        return no_memory(err);
+        return error_no_memory(err);
     return crew_start(m->crew, checkpoint, &v->group, err);
 }
 
@@ -220,14 +215,14 @@ static int places_make(struct live_model *m, struct error *err)
     if (env->o->n_models == 1) {
         m->sockets = strdup(env->sockets);
         m->runs = strdup(env->runs);
-        return m->sockets && m->runs ? 0 : no_memory(err);
+        return m->sockets && m->runs ? 0 : error_no_memory(err);
     }
     if (asprintf(&m->sockets, "%s/%d", env->sockets, m->index) < 0)
         m->sockets = NULL;
     if (asprintf(&m->runs, "%s/%s", env->runs, m->o->name) < 0)
         m->runs = NULL;
     if (!m->sockets || !m->runs)
-        return no_memory(err);
+        return error_no_memory(err);
     return fs_mkdirs(m->sockets, 0700, err) < 0 ? -1 : fs_mkdirs(m->runs, 0700, err);
 }
 

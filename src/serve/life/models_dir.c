@@ -28,11 +28,6 @@ struct reading {
     struct error *err;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the models");
-}
-
 /* ---- Entries ---- */
 
 static bool ends_in(const char *name, const char *ending)
@@ -108,11 +103,11 @@ static int entry_add(const struct reading *r, char *name, const char *path, bool
         return -1;
     grown = reallocarray(out->entries, out->n + 1, sizeof *grown);
     if (!grown)
-        return no_memory(r->err);
+        return error_no_memory(r->err);
     out->entries = grown;
     entry = (struct models_entry){.name = strdup(name), .path = strdup(path)};
     grown[out->n++] = entry;
-    return entry.name && entry.path ? 0 : no_memory(r->err);
+    return entry.name && entry.path ? 0 : error_no_memory(r->err);
 }
 
 static int entry_read(const struct reading *r, char *name, const char *path)
@@ -155,7 +150,7 @@ static int config_read(const struct reading *r, char *name, const char *path)
                          " would configure; rename that file, or remove it",
                          quote(name, quoted), name);
     entry->config = strdup(path);
-    return entry->config ? 0 : no_memory(r->err);
+    return entry->config ? 0 : error_no_memory(r->err);
 }
 
 /* ---- The directory ---- */
@@ -167,7 +162,7 @@ static int run_refuse(const char *dir, struct error *err)
     bool is_run;
 
     if (asprintf(&config, "%s/run.cfg", dir) < 0)
-        return no_memory(err);
+        return error_no_memory(err);
     is_run = access(config, F_OK) == 0 && checkpoint_manager_newest(dir) >= 0;
     free(config);
     return is_run ? error_set(err, RAYTRAIN_EINVAL,
@@ -191,7 +186,7 @@ static int each(const struct reading *r, const char *dir, struct dirent **names,
         char *path;
 
         if (asprintf(&path, "%s/%s", dir, names[i]->d_name) < 0)
-            return no_memory(r->err);
+            return error_no_memory(r->err);
         rc = read(r, names[i]->d_name, path);
         free(path);
     }

@@ -203,10 +203,10 @@ int haproxy_write(const char *run_or_checkpoint, const char *bind, FILE *out,
     int rc;
 
     if (!w.servers)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = place_each(run_or_checkpoint, on_place, &w, &n, err);
     if (fclose(w.servers) != 0 && rc == 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0)
         rc = w.rc;
     if (rc == 0 && w.n == 0)

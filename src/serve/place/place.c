@@ -30,11 +30,6 @@
 
 #define SOCKET_MOST (sizeof((struct sockaddr_un *)0)->sun_path - 1)
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Names ---- */
 
 /* RUN/serve; NULL: no memory. */
@@ -131,7 +126,7 @@ int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
     int rc, fd = -1;
 
     if (!folder)
-        return no_memory(err);
+        return error_no_memory(err);
     host_name(host);
     *dir = NULL;
     rc = fs_mkdirs(folder, 0777, err);
@@ -145,7 +140,7 @@ int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
         left_remove(folder, fd);
         if (asprintf(dir, "%s/%s.%d", folder, host, (int)getpid()) < 0) {
             *dir = NULL;
-            rc = no_memory(err);
+            rc = error_no_memory(err);
         }
     }
     if (rc == 0 && mkdir(*dir, 0700) < 0)
@@ -190,7 +185,7 @@ int place_write(const char *dir, const struct place_address *a, struct error *er
     if (path && text)
         rc = fs_write_atomic(path, text, strlen(text), 0600, err);
     else
-        no_memory(err);
+        error_no_memory(err);
     json_decref(json);
     free(text);
     free(path);
@@ -244,7 +239,7 @@ int place_name(const char *text, char **name, char **address, struct error *err)
         return 0;
     free(*address);
     *address = NULL;
-    return no_memory(err);
+    return error_no_memory(err);
 }
 
 /* ---- Find ---- */
@@ -336,7 +331,7 @@ int place_each(const char *run_or_checkpoint,
 
     *n = 0;
     if (!folder)
-        return no_memory(err);
+        return error_no_memory(err);
     count = scandir(folder, &names, NULL, alphasort);
     if (count < 0 && errno != ENOENT) {
         fs_error(err, "read", folder);
@@ -386,7 +381,7 @@ static int resolve_words(const struct place_address *a, char ***words,
                          struct error *err)
 {
     char *authority = authority_of(a->url);
-    int rc = authority ? 0 : no_memory(err);
+    int rc = authority ? 0 : error_no_memory(err);
 
     if (rc == 0 && !is_known(authority))
         rc = argv_append(words, "--resolve", err) < 0

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a batch of rows");
-}
-
 /* ---- Pack ---- */
 
 /* Bytes of the texts of column i in all pieces. */
@@ -68,7 +63,7 @@ static int payload_make(struct rows_batch *b, const struct service_column inputs
     room = (b->bytes / SERVICE_ALIGN + 1) * SERVICE_ALIGN;
     b->payload = aligned_alloc(SERVICE_ALIGN, room);
     if (!b->payload)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         uint64_t end = i + 1 < n ? places[i + 1] : room;
 
@@ -81,8 +76,8 @@ int rows_batch_pack(struct rows_batch *b, const struct service_column inputs[],
                     size_t n, struct error *err)
 {
     uint64_t *places = calloc(2 * n + 1, sizeof *places);
-    int rc =
-        places ? payload_make(b, inputs, n, places + n, places, err) : no_memory(err);
+    int rc = places ? payload_make(b, inputs, n, places + n, places, err)
+                    : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         if (inputs[i].kind == SERVICE_TEXT)
@@ -108,7 +103,7 @@ int rows_batch_answer(struct rows_batch *b, const struct service_column outputs[
 {
     struct service_rows *found = calloc(n + 1, sizeof *found);
     uint64_t at = 0;
-    int rc = found ? 0 : no_memory(err);
+    int rc = found ? 0 : error_no_memory(err);
 
     if (rc == 0 && rows != b->rows)
         rc = error_set(err, RAYTRAIN_ECORRUPT,

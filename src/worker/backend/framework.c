@@ -56,7 +56,7 @@ static int variable_set(const char *variable,
     int rc;
 
     if (!name)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = set(arg, name, equals ? equals + 1 : NULL);
     free(name);
     return rc;

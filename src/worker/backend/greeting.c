@@ -133,7 +133,7 @@ static int greeter_listen(struct greeter *g, const union address *at, int n,
     g->polled = calloc((size_t)g->room, sizeof *g->polled);
     g->guests = calloc((size_t)g->room, sizeof *g->guests);
     if (!g->polled || !g->guests)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     g->stop = eventfd(0, EFD_CLOEXEC);
     if (g->stop < 0)
         return error_set(err, RAYTRAIN_ENOMEM, "eventfd: %s", strerror(errno));
@@ -159,7 +159,7 @@ int greeter_start(const union address *at, int n, struct greeting_offer *offer,
 
     *out = NULL;
     if (!g)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (getentropy(g->offer.question, GREETING_BYTES) < 0 ||
         getentropy(g->offer.answer, GREETING_BYTES) < 0) {
         error_set(err, RAYTRAIN_EFAILED, "getentropy: %s", strerror(errno));

@@ -177,13 +177,13 @@ static int server_start(struct framework *f, struct error *err)
     socklen_t n = sizeof s->here;
 
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     f->server = s;
     f->server_free = server_free;
     s->rendezvous = &f->rendezvous;
     s->cross = calloc((size_t)f->rendezvous.size, sizeof *s->cross);
     if (!s->cross)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (int i = 0; i < f->rendezvous.size; i++)
         s->cross[f->rendezvous.seats[i].local_rank]++;
     if (getsockname(listening, &s->here.any, &n) < 0)

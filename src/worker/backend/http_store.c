@@ -292,7 +292,7 @@ int http_store_start(int listening, http_store_members members,
     *out = NULL;
     if (!s) {
         close(listening);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     s->members = members;
     s->admits = admits;

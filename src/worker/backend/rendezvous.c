@@ -54,8 +54,7 @@ static int reached_by_all(struct comm *c, uint64_t mine, uint64_t *all, int *lac
                           struct error *err)
 {
     uint64_t *each = malloc((size_t)c->size * sizeof *each);
-    int rc =
-        comm_agree(c, each ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"), err);
+    int rc = comm_agree(c, each ? 0 : error_no_memory(err), err);
 
     if (rc == 0)
         rc = c->ops->allgather(c, &mine, sizeof mine, each, err);
@@ -223,7 +222,7 @@ static int seats_share(struct comm *c, const struct world *world,
     out->size = c->size;
     out->seats = calloc((size_t)c->size, sizeof *out->seats);
     if (!out->seats)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0)
         rc = here_find(world, winner, out, &mine, err);
     if (rc == 0)

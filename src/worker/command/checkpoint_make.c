@@ -56,7 +56,7 @@ static int copy_ask(struct making *m, const struct shared_buffers *all, bool sha
     int rc;
 
     if (!question)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (companion_ask(m->c, question, &m->buffer->fd, m->buffer->known ? 0 : 1, &answer,
                       err) < 0)
         return -1;
@@ -73,7 +73,7 @@ int making_copy(struct making *m, bool shards, struct error *err)
     uint64_t bytes;
 
     if (!state)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (offer_lay_out(&m->own, shards, &bytes, err) < 0)
         return -1;
     if (bytes == 0)
@@ -99,15 +99,14 @@ static int list_share(struct making *m, json_t **json, struct offer *theirs,
     bool mine = m->comm->rank == m->lowest;
     uint64_t bytes = m->faces[m->lowest].bytes;
     char *text = mine ? json_dumps(m->json, JSON_COMPACT) : NULL;
-    int rc = mine && !text ? error_set(err, RAYTRAIN_ENOMEM, "out of memory") : 0;
+    int rc = mine && !text ? error_no_memory(err) : 0;
 
     rc = comm_agree(m->comm, rc, err);
     if (rc == 0)
         rc = comm_bcast_alloc(m->comm, (void **)&text, bytes, m->lowest, err);
     if (rc == 0 && !mine) {
         *json = json_loadb(text, bytes, 0, NULL);
-        rc = *json ? offer_parse(*json, theirs, err)
-                   : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = *json ? offer_parse(*json, theirs, err) : error_no_memory(err);
     }
     free(text);
     return comm_agree(m->comm, rc, err);
@@ -218,7 +217,7 @@ static int faces_gather(struct making *m, struct error *err)
     if (m->json && m->comm->size > 1)
         mine.bytes = json_dumpb(m->json, NULL, 0, JSON_COMPACT);
     m->faces = calloc((size_t)m->comm->size, sizeof *m->faces);
-    rc = m->faces ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = m->faces ? 0 : error_no_memory(err);
     rc = comm_agree(m->comm, rc, err);
     if (rc == 0)
         rc = m->comm->ops->allgather(m->comm, &mine, sizeof mine, m->faces, err);

@@ -38,7 +38,7 @@ struct merging {
 
 static int out_of_memory(struct error *err)
 {
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 /* The list has been through offer_parse() on its rank. */

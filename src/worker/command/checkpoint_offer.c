@@ -148,7 +148,7 @@ int offer_parse(const json_t *json, struct offer *offer, struct error *err)
                          "the offered checkpoint has no list of entries");
     offer->entries = calloc(n + 1, sizeof *offer->entries);
     if (!offer->entries)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     offer->n_entries = n;
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = (offer->kind == OFFER_DICT ? entry_parse : file_parse)(

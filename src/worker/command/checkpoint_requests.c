@@ -42,7 +42,7 @@
 
 static int out_of_memory(struct error *err)
 {
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 /* ---- State ---- */

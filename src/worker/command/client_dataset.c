@@ -25,7 +25,7 @@ int client_dataset_name(struct dataset_config *cfg, struct error *err)
     char *name = strdup(slash && slash[1] ? slash + 1 : cfg->path);
 
     if (!name)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     free(cfg->name);
     cfg->name = name;
     return 0;

@@ -397,7 +397,7 @@ static int command_open(struct loop *loop, struct error *err)
     struct command *m = calloc(1, sizeof *m);
 
     if (!m)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     loop->impl = m;
     m->finished = -1;
     m->companion.exit_timer = -1;

@@ -84,7 +84,7 @@ static struct datasets *datasets_of(struct companion *c, struct error *err)
     if (!c->state[DATASET_FAMILY])
         c->state[DATASET_FAMILY] = calloc(1, sizeof(struct datasets));
     if (!c->state[DATASET_FAMILY])
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     return c->state[DATASET_FAMILY];
 }
 
@@ -157,7 +157,7 @@ static struct view *view_add(struct datasets *all, struct shard *s, struct error
     if (!v || !places) {
         free(v);
         free(places);
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     v->next = all->views;
@@ -246,7 +246,7 @@ static struct shard *shard_add(struct datasets *all, struct error *err)
     struct shard *s = calloc(1, sizeof *s);
 
     if (!s) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     s->next = all->shards;

@@ -52,7 +52,7 @@ static int base_copy(char *const *base, char ***env, struct error *err)
         bool hides = name && command_environment_hides(name);
 
         if (!name)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         free(name);
         if (!hides && argv_append(env, *base, err) < 0)
             return -1;
@@ -192,7 +192,7 @@ static int list_append(struct building *b, const char *name, char separator,
         return argv_appendf(&b->env, b->err, "%s=%s", name, more);
     }
     if (asprintf(&longer, "%s%c%s", *entry, separator, more) < 0)
-        return error_set(b->err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(b->err);
     free(*entry);
     *entry = longer;
     return 0;
@@ -233,12 +233,12 @@ static int variable_forward(struct building *b, const char *name)
         return 0;
     value = strdup(value_of(*entry)); /* b->env moves when it grows */
     if (!value)
-        return error_set(b->err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(b->err);
     for (const char *const *p = container_prefixes; rc == 0 && *p; p++) {
         char *forwarded;
 
         if (asprintf(&forwarded, "%s%s", *p, name) < 0) {
-            rc = error_set(b->err, RAYTRAIN_ENOMEM, "out of memory");
+            rc = error_no_memory(b->err);
             break;
         }
         rc = entry_set(b, forwarded, value);

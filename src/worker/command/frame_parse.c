@@ -43,7 +43,7 @@ static int words_unpack(struct dictionary *words, const unsigned char *bytes, si
     int rc;
 
     if (!codes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     memset(codes, 0xff, room);
     rc = dictionary_unpack(words, bytes, n, codes, err);
     if (rc == 0 && codes[dictionary_count(words)] != -1)
@@ -64,7 +64,7 @@ static int words_parse(const json_t *place, const struct wire_block *block,
 
     c->kind = FRAME_WORDS;
     if (!words)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     f->words[f->n_words++] = c->words = words;
     if (!json_is_integer(from) || !json_is_integer(length) || first < 0 || bytes < 0 ||
         (uint64_t)first > block->n || (uint64_t)bytes > block->n - (uint64_t)first)
@@ -132,7 +132,7 @@ int frame_parse(const json_t *columns, const json_t *places, uint64_t rows,
     *out = (struct parsed_frame){.frame = FRAME_INIT};
     out->words = calloc(json_array_size(columns) + 1, sizeof(struct dictionary *));
     if (!out->words)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (rows > 0 && json_array_size(columns) == 0)
         return error_set(err, RAYTRAIN_EINVAL, "there are rows, but no columns");
     for (size_t i = 0; i < json_array_size(columns); i++)

@@ -47,7 +47,7 @@ static int column_json(const struct frame_column *c, json_t *columns,
                        struct wire_bytes *words, struct error *err)
 {
     json_t *out = json_pack("{s:s, s:s}", "name", c->name, "kind", kinds[c->kind]);
-    int rc = out ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = out ? 0 : error_no_memory(err);
 
     if (rc == 0 && (c->kind == FRAME_NUMBERS || c->kind == FRAME_SPARSE)) {
         json_object_set_new(out, "dtype",
@@ -68,7 +68,7 @@ int frame_columns_json(const struct frame *schema, json_t **columns,
     json_t *all = json_array();
 
     if (!all)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < schema->n_columns; i++)
         if (column_json(&schema->columns[i], all, words, err) < 0) {
             json_decref(all);

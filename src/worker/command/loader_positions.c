@@ -33,7 +33,7 @@ static int row_put(struct making *m, const raytrain_tensor *shape, struct error 
     char *row = calloc(1, width);
 
     if (!row)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (m->position)
         memcpy(row, m->position, m->faces[rank].position_bytes);
     tensor.data = row;
@@ -87,7 +87,7 @@ static json_t *row_get(raytrain_checkpoint *ck, const raytrain_tensor *shape, in
     row = calloc(1, width + 1);
     tensor.data = row;
     if (!row)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else if (checkpoint_get(ck, LOADER_POSITIONS, &tensor, &slab, err) == 0 &&
              !(text = json_string(row)))
         error_set(err, RAYTRAIN_ECORRUPT, "%s: %s does not hold texts",

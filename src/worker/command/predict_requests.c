@@ -76,7 +76,7 @@ static struct prediction *prediction_of(struct companion *c, struct error *err)
         p->places = calloc(schema->n_columns + 1, sizeof *p->places);
     if (!p || !p->places) {
         free(p);
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     c->state[PREDICT_FAMILY] = p;

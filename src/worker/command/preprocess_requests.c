@@ -223,8 +223,8 @@ static int frame_reply(const struct frame *f, struct reply *reply, struct error 
     json_t *columns = NULL;
     unsigned char *data = NULL;
     size_t bytes;
-    int rc = places ? frame_columns_json(f, &columns, &words, err)
-                    : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc =
+        places ? frame_columns_json(f, &columns, &words, err) : error_no_memory(err);
 
     if (rc == 0)
         rc = reply_set(reply, "columns", columns, err);
@@ -252,7 +252,7 @@ static int forward(const struct chain *chain, size_t from, size_t end,
                    const struct frame *f, struct transform **t, struct error *err)
 {
     bool *use = calloc(chain->n + 1, sizeof *use);
-    int rc = use ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = use ? 0 : error_no_memory(err);
 
     for (size_t i = from; rc == 0 && i < end; i++) {
         const struct preprocessor_config *cfg = chain->list[i].config;
@@ -426,7 +426,7 @@ static int function_get(struct companion *c, const struct request *q,
                   p->config->python);
     rc = item ? 0 : -1;
     if (rc == 0 && !(reply->data = malloc(item->n + 1)))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0) {
         memcpy(reply->data, item->bytes, item->n);
         reply->n_data = item->n;

@@ -316,7 +316,7 @@ static int gather(struct companion *c, const struct request *q, struct reply *re
             return -1;
     }
     sizes = calloc((size_t)size, sizeof *sizes);
-    rc = sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = sizes ? 0 : error_no_memory(err);
     if (size > 1)
         rc = comm_agree(ctx->user, rc, err);
     if (rc == 0 && size > 1) {

@@ -88,7 +88,7 @@ static struct shared_buffer *buffer_create(uint64_t bytes, int n_sharing,
     struct shared_buffer *b = calloc(1, sizeof *b);
 
     if (!b) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     b->references = 1;

@@ -41,11 +41,6 @@ struct conversion {
     uint64_t bytes; /* of the part; the first rank of the group knows */
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for converted rows");
-}
-
 /* ---- The sink ---- */
 
 static bool wanted(const void *arg, const char *name)
@@ -103,7 +98,7 @@ static int columns_settle(struct conversion *c, const struct frame *columns,
     c->places = calloc(n + 1, sizeof *c->places);
     c->codes = calloc(n + 1, sizeof *c->codes);
     if (!c->start || !c->total || !c->places || !c->codes)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const struct frame_column *from = &columns->columns[c->spool.columns[i]];
 
@@ -130,7 +125,7 @@ static int64_t *facts_gather(struct conversion *c, size_t width, struct error *e
     struct comm *all = c->job->all;
     int64_t *facts = calloc((size_t)all->size * width, sizeof *facts);
     int64_t *own = calloc(width, sizeof *own);
-    int rc = facts && own ? 0 : no_memory(err);
+    int rc = facts && own ? 0 : error_no_memory(err);
 
     rc = comm_agree(all, rc, err);
     if (rc == 0) {
@@ -268,7 +263,7 @@ static int parts_list(struct conversion *c, struct error *err)
     uint64_t *bytes = calloc((size_t)all->size, sizeof *bytes);
     char path[PATH_MAX];
     unsigned part = 0;
-    int rc = comm_agree(all, bytes ? 0 : no_memory(err), err);
+    int rc = comm_agree(all, bytes ? 0 : error_no_memory(err), err);
 
     if (rc == 0)
         rc = all->ops->allgather(all, &own, sizeof own, bytes, err);
@@ -356,7 +351,7 @@ static int convert(struct conversion *c, struct error *err)
     size_t n = 0;
     struct text_source *sources = conversion_key_sources(job->key, &n);
     struct decompressed plain = {.n = 0};
-    int rc = sources ? 0 : no_memory(err);
+    int rc = sources ? 0 : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < n; i++)
         sources[i].watch = job->watch;

@@ -8,11 +8,6 @@
 #include "config/data_files.h"
 #include "util/fs.h"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Files ---- */
 
 static int source_add(json_t *sources, const char *path, struct error *err)
@@ -30,7 +25,7 @@ static int source_add(json_t *sources, const char *path, struct error *err)
     if (!source)
         return error_set(err, RAYTRAIN_EINVAL,
                          "the name of a text file is not UTF-8: rename it");
-    return json_array_append_new(sources, source) < 0 ? no_memory(err) : 0;
+    return json_array_append_new(sources, source) < 0 ? error_no_memory(err) : 0;
 }
 
 static int sources_add(json_t *sources, const struct data_files *files,
@@ -107,9 +102,9 @@ int conversion_key_make(const struct dataset_config *cfg, json_t **key,
     if (format && data_files_is_text(format)) {
         sources = json_array();
         rc = sources ? sources_add(sources, &files, format, !cfg->format, err)
-                     : no_memory(err);
+                     : error_no_memory(err);
         if (rc == 0 && !(*key = key_pack(cfg, format, sources)))
-            rc = no_memory(err);
+            rc = error_no_memory(err);
     }
     json_decref(sources);
     data_files_clear(&files);

@@ -36,11 +36,6 @@ struct stream {
     unsigned char in[BUFFER_BYTES], out[BUFFER_BYTES];
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory to decompress a file");
-}
-
 static int damaged(const struct stream *s, const char *why, const char *check,
                    struct error *err)
 {
@@ -90,7 +85,7 @@ static int gzip_next(struct stream *s, z_stream *z, int *state, struct error *er
             "compress it again",
             s->name);
     *state = Z_OK;
-    return inflateReset(z) == Z_OK ? 0 : no_memory(err);
+    return inflateReset(z) == Z_OK ? 0 : error_no_memory(err);
 }
 
 /* What is in z->next_in. */
@@ -105,7 +100,7 @@ static int gzip_feed(struct stream *s, z_stream *z, int *state, struct error *er
         z->avail_out = sizeof s->out;
         *state = inflate(z, Z_NO_FLUSH);
         if (*state == Z_MEM_ERROR)
-            return no_memory(err);
+            return error_no_memory(err);
         if (*state != Z_OK && *state != Z_STREAM_END && *state != Z_BUF_ERROR)
             return damaged(s, "the compressed data are damaged", "gzip -t", err);
         if (output(s, sizeof s->out - z->avail_out, err) < 0)
@@ -121,7 +116,7 @@ static int gzip_decompress(struct stream *s, struct error *err)
     size_t n = 1;
 
     if (inflateInit2(&z, WINDOW_GZIP) != Z_OK)
-        return no_memory(err);
+        return error_no_memory(err);
     while (rc == 0 && (rc = input(s, &n, err)) == 0 && n > 0) {
         z.next_in = s->in;
         z.avail_in = (uInt)n;
@@ -141,7 +136,7 @@ static int zstd_fail(const struct stream *s, size_t state, struct error *err)
 {
     switch (ZSTD_getErrorCode(state)) {
     case ZSTD_error_memory_allocation:
-        return no_memory(err);
+        return error_no_memory(err);
     case ZSTD_error_frameParameter_windowTooLarge:
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "%s: to decompress it takes a window of more than 128 MiB; "
@@ -173,7 +168,7 @@ static int zstd_decompress(struct stream *s, struct error *err)
 {
     ZSTD_DStream *z = ZSTD_createDStream();
     size_t n = 1, state = 1;
-    int rc = z ? 0 : no_memory(err);
+    int rc = z ? 0 : error_no_memory(err);
 
     while (rc == 0 && (rc = input(s, &n, err)) == 0 && n > 0)
         rc = zstd_feed(s, z, n, &state, err);
@@ -249,7 +244,7 @@ static int plain_open(struct decompressed *plain, const char *directory, size_t 
         return fs_error(err, "create", path);
     plain->fds[i] = fd;
     plain->paths[i] = strdup(path);
-    return plain->paths[i] ? 0 : no_memory(err);
+    return plain->paths[i] ? 0 : error_no_memory(err);
 }
 
 static int file_decompress(struct decompressed *plain, const char *directory, size_t i,
@@ -258,7 +253,7 @@ static int file_decompress(struct decompressed *plain, const char *directory, si
 {
     struct stream *s = malloc(sizeof *s);
     char path[PATH_MAX];
-    int rc = s ? 0 : no_memory(err);
+    int rc = s ? 0 : error_no_memory(err);
 
     if (rc == 0)
         rc = plain_open(plain, directory, i, path, err);
@@ -308,7 +303,7 @@ static int source_replace(struct decompressed *plain, const char *directory, siz
     free(plain->paths[i]);
     plain->paths[i] = strdup(path);
     if (!plain->paths[i])
-        return no_memory(err);
+        return error_no_memory(err);
     source->name = source->path;
     source->path = plain->paths[i];
     return 0;
@@ -321,7 +316,7 @@ static int plain_create(struct decompressed *plain, size_t n, struct error *err)
                                    .n = n};
     for (size_t i = 0; plain->fds && i < n; i++)
         plain->fds[i] = -1;
-    return plain->paths && plain->fds ? 0 : no_memory(err);
+    return plain->paths && plain->fds ? 0 : error_no_memory(err);
 }
 
 int sources_decompress(struct comm *all, const char *directory,
@@ -330,7 +325,7 @@ int sources_decompress(struct comm *all, const char *directory,
 {
     int64_t *compressed = calloc(n + 1, sizeof *compressed);
     size_t size = (size_t)all->size;
-    int rc = compressed ? 0 : no_memory(err);
+    int rc = compressed ? 0 : error_no_memory(err);
 
     if (plain_create(plain, n, rc == 0 ? err : NULL) < 0)
         rc = -1;

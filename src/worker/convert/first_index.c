@@ -55,7 +55,7 @@ static int text_look(struct comm *all, const json_t *key, const char *directory,
     struct decompressed plain = {.n = 0};
     size_t n = 0;
     struct text_source *sources = conversion_key_sources(key, &n);
-    int rc = sources ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = sources ? 0 : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < n; i++)
         sources[i].watch = watch;

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 int json_share(struct comm *all, json_t **value, struct error *err)
 {
     void *text = NULL;
@@ -18,7 +13,7 @@ int json_share(struct comm *all, json_t **value, struct error *err)
     if (all->rank == 0 && *value) {
         text = json_dumps(*value, JSON_COMPACT);
         n = text ? strlen(text) : 0;
-        rc = text ? 0 : no_memory(err);
+        rc = text ? 0 : error_no_memory(err);
     }
     rc = comm_agree(all, rc, err);
     if (rc == 0)
@@ -28,7 +23,7 @@ int json_share(struct comm *all, json_t **value, struct error *err)
     if (rc == 0 && n > 0) {
         if (all->rank != 0)
             *value = json_loadb(text, n, 0, NULL);
-        rc = comm_agree(all, *value ? 0 : no_memory(err), err);
+        rc = comm_agree(all, *value ? 0 : error_no_memory(err), err);
     }
     free(text);
     return rc;

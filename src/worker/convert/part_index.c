@@ -224,7 +224,7 @@ int part_index_write(const char *directory, const json_t *key, const json_t *par
     int rc;
 
     if (!text)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     else
         rc = name_join(path, directory, INDEX_NAME, err);
     if (rc == 0)

@@ -22,11 +22,6 @@ struct part_stream {
     XXH3_state_t *state;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for checksums");
-}
-
 /* ---- Hashing ---- */
 
 static int piece_end(struct part_sums *s, struct part_stream *stream, struct error *err)
@@ -38,7 +33,7 @@ static int piece_end(struct part_sums *s, struct part_stream *stream, struct err
         struct part_piece *grown = reallocarray(s->pieces, room, sizeof *grown);
 
         if (!grown)
-            return no_memory(err);
+            return error_no_memory(err);
         s->pieces = grown;
         s->room = room;
     }
@@ -56,14 +51,14 @@ static int stream_find(struct part_sums *s, size_t number, struct part_stream **
         struct part_stream *grown = reallocarray(s->streams, n, sizeof *grown);
 
         if (!grown)
-            return no_memory(err);
+            return error_no_memory(err);
         memset(grown + s->n_streams, 0, (n - s->n_streams) * sizeof *grown);
         s->streams = grown;
         s->n_streams = n;
     }
     *out = &s->streams[number];
     if (!(*out)->state && !((*out)->state = XXH3_createState()))
-        return no_memory(err);
+        return error_no_memory(err);
     return 0;
 }
 
@@ -134,7 +129,7 @@ int part_sums_gather(const struct part_sums *own, struct comm *all, json_t *part
 {
     size_t *sizes = calloc((size_t)all->size, sizeof *sizes), n = 0;
     void *pieces = NULL;
-    int rc = comm_agree(all, sizes ? 0 : no_memory(err), err);
+    int rc = comm_agree(all, sizes ? 0 : error_no_memory(err), err);
 
     if (rc == 0)
         rc = all->ops->gatherv(all, own->pieces, own->n * sizeof *own->pieces, &pieces,
@@ -143,7 +138,7 @@ int part_sums_gather(const struct part_sums *own, struct comm *all, json_t *part
         n += sizes[r] / sizeof *own->pieces;
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (piece_append(parts, (const struct part_piece *)pieces + i) < 0)
-            rc = no_memory(err);
+            rc = error_no_memory(err);
     free(pieces);
     free(sizes);
     return comm_agree(all, rc, err);
@@ -265,7 +260,7 @@ int part_sums_verify(const char *directory, const json_t *parts, const struct co
     v.block = malloc(BLOCK_BYTES);
     v.state = XXH3_createState();
     if (!v.block || !v.state)
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     for (size_t i = 0; rc == 0 && i < json_array_size(parts); i++)
         rc = part_verify(&v, json_array_get(parts, i), err);
     XXH3_freeState(v.state);

@@ -11,11 +11,6 @@
 
 #define BUFFER_BYTES ((size_t)1 << 20)
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for rows of text files");
-}
-
 static FILE *stream_open(const char *directory, struct error *err)
 {
     FILE *stream = NULL;
@@ -23,7 +18,7 @@ static FILE *stream_open(const char *directory, struct error *err)
     int fd = -1;
 
     if (asprintf(&path, "%s/.rows-XXXXXX", directory) < 0) {
-        no_memory(err);
+        error_no_memory(err);
         return NULL;
     }
     fd = mkostemp(path, O_CLOEXEC);
@@ -32,7 +27,7 @@ static FILE *stream_open(const char *directory, struct error *err)
     else if (unlink(path) < 0)
         fs_error(err, "remove", path);
     else if (!(stream = fdopen(fd, "w+")))
-        no_memory(err);
+        error_no_memory(err);
     if (fd >= 0 && !stream)
         close(fd);
     free(path);
@@ -48,7 +43,7 @@ int spool_create(struct spool *s, const char *directory, const struct text_watch
         return -1;
     s->buffer = malloc(BUFFER_BYTES);
     if (!s->buffer || setvbuf(s->stream, s->buffer, _IOFBF, BUFFER_BYTES) != 0)
-        return no_memory(err);
+        return error_no_memory(err);
     return 0;
 }
 
@@ -85,7 +80,7 @@ int spool_begin(struct spool *s, const struct frame *like,
     s->columns = calloc(like->n_columns + 1, sizeof *s->columns);
     s->elements = calloc(like->n_columns + 1, sizeof *s->elements);
     if (!s->columns || !s->elements)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < like->n_columns; i++)
         if (keep(arg, like->columns[i].name) && column_keep(s, like, i, err) < 0)
             return -1;

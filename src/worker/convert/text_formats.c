@@ -40,7 +40,7 @@ static int separated_convert(const struct job *j, char delimiter, struct error *
                                         .missing = {cfg->missing, cfg->n_missing},
                                         .wanted = wanted,
                                         .wanted_arg = cfg};
-    int rc = declared ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = declared ? 0 : error_no_memory(err);
 
     for (size_t i = 0; declared && i < cfg->n_types; i++)
         declared[i] = (struct csv_declared){.column = cfg->types[i].column,

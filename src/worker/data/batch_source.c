@@ -24,7 +24,7 @@ int batch_source_create(const struct table *t, uint64_t seed, int rank, int size
     struct batch_source *s = calloc(1, sizeof *s);
 
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     s->table = t;
     s->seed = seed;
     s->rank = rank;

@@ -28,11 +28,6 @@ struct opening {
     char change[1024]; /* how; rank 0 knows */
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Tables ---- */
 
 static int part_open(const struct opening *o, const json_t *part, char path[PATH_MAX],
@@ -61,7 +56,7 @@ static int parts_open(const struct opening *o, const json_t *parts, struct table
     struct table *tables = calloc(n + 1, sizeof *tables);
     char(*paths)[PATH_MAX] = calloc(n + 1, sizeof *paths);
     const char **names = calloc(n + 1, sizeof *names);
-    int rc = tables && paths && names ? 0 : no_memory(err);
+    int rc = tables && paths && names ? 0 : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         names[i] = paths[i];

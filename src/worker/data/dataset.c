@@ -145,7 +145,7 @@ static int transform_start(raytrain_dataset *ds, const struct chain *chain,
     int rc;
 
     if (!use)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (end < chain->n)
         ds->client_from = (int64_t)end;
     for (size_t i = 0; i < end; i++) {
@@ -185,7 +185,7 @@ static raytrain_dataset *dataset_create(const struct dataset_config *cfg,
     if (ds)
         ds->name = strdup(cfg->name);
     if (!ds || !ds->name) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         free(ds);
         return NULL;
     }

@@ -61,7 +61,7 @@ static int columns_extend(const struct dataset_config *cfg, struct dataset_confi
         return 0;
     *columns = calloc(cfg->n_columns + 1, sizeof **columns);
     if (!*columns)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     memcpy(*columns, cfg->columns, cfg->n_columns * sizeof **columns);
     (*columns)[more->n_columns++] = cfg->filter.column;
     more->columns = *columns;

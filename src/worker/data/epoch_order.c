@@ -22,7 +22,7 @@ static int places_reserve(struct epoch_order *o, struct error *err)
     free(o->places);
     o->places = malloc(rows * sizeof *o->places);
     o->room = o->places ? rows : 0;
-    return o->places ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return o->places ? 0 : error_no_memory(err);
 }
 
 int epoch_order_set(struct epoch_order *o, uint64_t n, const struct order_kind *kind,

@@ -70,7 +70,7 @@ int prefetch_create(struct batch_source *source, const struct frame *schema,
     struct prefetch *p = calloc(1, sizeof *p);
 
     if (!p)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     p->source = source;
     p->schema = schema;
     p->transform = transform;

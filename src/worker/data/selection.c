@@ -151,7 +151,7 @@ static int rows_mark(const struct dataset_config *cfg, const struct table *t,
 {
     uint64_t at_once = BLOCK_BYTES / c->row_bytes, n;
     unsigned char *block = malloc(BLOCK_BYTES);
-    int rc = block ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = block ? 0 : error_no_memory(err);
 
     *passed = 0;
     for (uint64_t first = 0; first < t->rows && rc == 0; first += n) {
@@ -230,7 +230,7 @@ static int filter_apply(const struct dataset_config *cfg, struct table *t,
         return -1;
     bits = calloc(t->rows / 8 + 1, 1);
     if (!bits)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = rows_mark(cfg, t, c, bits, &n, err);
     if (rc == 0 && n == 0)
         rc = error_set(err, RAYTRAIN_EINVAL,

@@ -31,7 +31,7 @@ static int rows_copy(struct window_reader *r, size_t column, uint64_t row, uint6
     }
     if (!r->piece) {
         r->piece_room = 0;
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     for (; n > 0; n -= k, row += k, slots += k) {
         k = n < at_once ? n : at_once;

@@ -42,7 +42,7 @@ static int views_create(struct window_reader *r, struct error *err)
 
     r->views = calloc(t->n_sources + 1, sizeof *r->views);
     if (!r->views)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < t->n_sources; i++)
         bytes += t->sources[i].map ? 0 : t->sources[i].size;
     if (bytes > memory_available() / VIEW_SHARE)
@@ -66,7 +66,7 @@ int window_reader_create(const struct table *t, int rank, int size, bool lend,
     struct window_reader *r = calloc(1, sizeof *r);
 
     if (!r)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     r->table = t;
     r->rank = rank;
     r->size = size;

@@ -35,7 +35,7 @@ int window_rows_create(const struct table *t, int rank, int size,
     struct window_rows *w = calloc(1, sizeof *w);
 
     if (!w)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     *w = (struct window_rows){.table = t, .rank = rank, .size = size};
     if (batch_init(&w->rows, t, err) < 0) {
         free(w);
@@ -63,11 +63,6 @@ void window_rows_reset(struct window_rows *w)
 
 /* ---- Which rows ---- */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the rows of a window");
-}
-
 static int slots_reserve(struct window_rows *w, uint64_t rows, struct error *err)
 {
     if (rows > w->slots_room) {
@@ -76,7 +71,7 @@ static int slots_reserve(struct window_rows *w, uint64_t rows, struct error *err
         w->slots_room = w->slots ? rows : 0;
     }
     if (!w->slots)
-        return no_memory(err);
+        return error_no_memory(err);
     memset(w->slots, 0xff, rows * sizeof *w->slots);
     return 0;
 }
@@ -95,7 +90,7 @@ static int rows_reserve(struct window_rows *w, uint64_t more, struct error *err)
     numbers = reallocarray(w->numbers, room, sizeof *numbers);
     w->numbers = numbers ? numbers : w->numbers;
     if (!places || !numbers)
-        return no_memory(err);
+        return error_no_memory(err);
     w->room = room;
     return 0;
 }

@@ -50,7 +50,7 @@ static int spans_reserve(struct window_reader *r, struct error *err)
     pool = reallocarray(r->pool, room, sizeof *pool);
     r->pool = pool ? pool : r->pool;
     if (!spans || !pool)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     r->room = room;
     return 0;
 }
@@ -109,7 +109,7 @@ static int slots_reserve(struct window_reader *r, uint64_t rows, struct error *e
         r->slots_room = r->slots ? rows : 0;
     }
     if (!r->slots)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     memset(r->slots, 0xff, rows * sizeof *r->slots);
     return 0;
 }

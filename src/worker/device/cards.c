@@ -50,7 +50,7 @@ static struct card *card_open(const struct device_vendor *vendor, int id,
     struct card *card = calloc(1, sizeof *card);
 
     if (!card) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     card->vendor = vendor;

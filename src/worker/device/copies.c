@@ -46,7 +46,7 @@ struct device_copies {
 int device_copies_create(struct device_copies **out, struct error *err)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return *out ? 0 : error_no_memory(err);
 }
 
 /* ---- The memory ---- */
@@ -106,7 +106,7 @@ static int pieces_grow(struct device_copies *c, struct error *err)
         return 0;
     ends = reallocarray(c->ends, room, sizeof *ends);
     if (!ends)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     c->ends = ends;
     c->room_pieces = room;
     return 0;
@@ -203,7 +203,7 @@ static struct source *source_of(struct device_copies *c, struct card *card,
     if (!s) {
         s = calloc(1, sizeof *s);
         if (!s) {
-            error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            error_no_memory(err);
             return NULL;
         }
         s->card = card;

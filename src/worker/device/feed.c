@@ -45,7 +45,7 @@ int device_feed_create(int device, int id, struct device_feed **out, struct erro
     int rc;
 
     if (!f)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     f->card = card_enter(device, id, err);
     if (!f->card) {
         free(f);

@@ -88,8 +88,7 @@ static int seats_agree(const struct device_group_env *env, bool *fit, struct err
 {
     struct comm *comm = env->comm;
     struct seat *seats = calloc((size_t)comm->size, sizeof *seats), mine;
-    int rc = seats ? seat_find(env, &mine, err)
-                   : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = seats ? seat_find(env, &mine, err) : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -187,7 +186,7 @@ static struct device_group *group_new(const struct device_group_env *env,
     int rc;
 
     if (!g) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     g->comm = env->comm;

@@ -303,7 +303,7 @@ struct join *group_join_new(struct device_group *g, struct error *err)
     struct join *j = calloc(1, sizeof *j);
 
     if (!j) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     j->g = g;

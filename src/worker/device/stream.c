@@ -50,7 +50,7 @@ int device_stream_create(int device, int id, struct device_stream **out,
 
     *out = NULL;
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     s->card = card_enter(device, id, err);
     if (s->card) {
         v = s->card->vendor;

@@ -85,11 +85,6 @@ static bool equal(const char *a, const char *b, size_t n)
     return load(a + n - 8, 8) == load(b + n - 8, 8);
 }
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the words of a column");
-}
-
 static void slot_put(struct dictionary *d, uint32_t hash, int32_t code)
 {
     size_t at = hash & (d->n_slots - 1);
@@ -104,7 +99,7 @@ static int slots_make(struct dictionary *d, size_t n_slots, struct error *err)
     struct slot *slots = malloc(n_slots * sizeof *slots);
 
     if (!slots)
-        return no_memory(err);
+        return error_no_memory(err);
     free(d->slots);
     memset(slots, 0xff, n_slots * sizeof *slots);
     d->slots = slots;
@@ -178,7 +173,7 @@ static int words_grow(struct dictionary *d, size_t n, struct error *err)
         struct word *grown = reallocarray(d->words, room, sizeof *grown);
 
         if (!grown)
-            return no_memory(err);
+            return error_no_memory(err);
         d->words = grown;
         d->room = room;
     }
@@ -187,7 +182,7 @@ static int words_grow(struct dictionary *d, size_t n, struct error *err)
         char *grown = realloc(d->bytes, room);
 
         if (!grown)
-            return no_memory(err);
+            return error_no_memory(err);
         d->bytes = grown;
         d->bytes_room = room;
     }
@@ -369,7 +364,7 @@ int dictionary_sort(struct dictionary *d, int32_t *codes, struct error *err)
         free(order);
         free(spare);
         free(words);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     order_make(d, order);
     sort(&order, &spare, d->n);
@@ -397,7 +392,7 @@ int dictionary_pack(const struct dictionary *d, unsigned char **bytes, size_t *n
     unsigned char *at = malloc(d->n_bytes + d->n * sizeof(uint32_t) + 1);
 
     if (!at)
-        return no_memory(err);
+        return error_no_memory(err);
     *bytes = at;
     for (size_t i = 0; i < d->n; i++) {
         const struct word *w = &d->words[i];

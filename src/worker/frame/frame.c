@@ -81,7 +81,7 @@ static void spare_destroy(struct frame_spare *spare)
 int frame_keep_memory(struct frame *f, struct error *err)
 {
     if (!f->spare && !(f->spare = calloc(1, sizeof *f->spare)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < f->n_columns; i++)
         f->columns[i].spare = f->spare;
     return 0;
@@ -107,7 +107,7 @@ int frame_append(struct frame *f, const struct frame_column *like, size_t *index
         grown = reallocarray(f->columns, f->n_columns ? 2 * f->n_columns : 1,
                              sizeof *grown);
         if (!grown)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         f->columns = grown;
     }
     *index = f->n_columns++;

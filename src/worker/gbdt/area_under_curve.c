@@ -23,11 +23,6 @@ struct steps {
     size_t n;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the area under a curve");
-}
-
 /* ---- Steps, from the highest score down ---- */
 
 static int double_compare(const void *a, const void *b)
@@ -64,7 +59,7 @@ static int steps_make(struct steps *s, const struct curve_rows *rows, struct err
 {
     s->list = malloc((rows->n + 1) * sizeof *s->list);
     if (!s->list)
-        return no_memory(err);
+        return error_no_memory(err);
     s->n = rows->n;
     for (size_t i = 0; i < rows->n; i++) {
         double weight = rows->weights ? (double)rows->weights[i] : 1;
@@ -92,7 +87,7 @@ static int bounds_find(struct comm *c, const struct steps *s, double *bounds,
     int rc;
 
     if (!all)
-        return no_memory(err);
+        return error_no_memory(err);
     mine[0] = s->n < PROBES ? (double)s->n : PROBES;
     for (size_t i = 0; i < PROBES; i++)
         mine[i + 1] = s->n < PROBES ? (i < s->n ? s->list[i].score : 0)
@@ -123,7 +118,7 @@ static int counts_find(struct comm *c, const struct steps *s, const double *boun
     int rc;
 
     if (!mine)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < s->n; i++) {
         while (to + 1 < size && s->list[i].score <= bounds[to])
             to++;
@@ -155,7 +150,7 @@ static int parts_exchange(struct comm *c, struct steps *s, const uint64_t *count
         got.n += counts[r * size + rank];
     got.list = malloc((got.n + 1) * sizeof *got.list);
     if (!got.list)
-        return no_memory(err);
+        return error_no_memory(err);
     got.n = mine[rank];
     if (got.n > 0)
         memcpy(got.list, part_find(s, mine, c->rank), got.n * sizeof *got.list);
@@ -182,7 +177,7 @@ static int steps_exchange(struct comm *c, struct steps *s, struct error *err)
     const size_t size = (size_t)c->size;
     double *bounds = malloc(size * sizeof *bounds);
     uint64_t *counts = malloc(size * size * sizeof *counts);
-    int rc = bounds && counts ? 0 : no_memory(err);
+    int rc = bounds && counts ? 0 : error_no_memory(err);
 
     if (rc == 0)
         rc = bounds_find(c, s, bounds, err);
@@ -212,7 +207,7 @@ static int totals_find(struct comm *comm, const struct steps *s, double above[2]
     if (comm) {
         all = malloc((size_t)size * sizeof mine);
         if (!all)
-            return no_memory(err);
+            return error_no_memory(err);
         if (comm->ops->allgather(comm, mine, sizeof mine, all, err) < 0) {
             free(all);
             return -1;

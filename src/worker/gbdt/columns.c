@@ -13,11 +13,6 @@
 #define LIBSVM_WEIGHT "weight"
 #define LIBSVM_QUERY  "qid"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the features");
-}
-
 uint64_t gbdt_column_width(const struct frame_column *c)
 {
     return c->kind == FRAME_SPARSE ? c->row.shape[0] : reals_width(c);
@@ -259,7 +254,7 @@ int gbdt_columns_find(const struct frame *schema, const struct gbdt_columns_use 
     *out =
         (struct gbdt_columns){.list = calloc(schema->n_columns + 1, sizeof *out->list)};
     if (!out->list)
-        return no_memory(err);
+        return error_no_memory(err);
     others_take(out, use);
     rc = others_check(out, schema, use->dataset.name, err);
     if (rc == 0)
@@ -330,7 +325,7 @@ int gbdt_columns_unused(const struct gbdt_columns *columns, const struct frame *
     size_t next = 0;
 
     if (!unused)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < schema->n_columns; i++)
         unused[i] = !is_used(columns, schema, schema->columns[i].name);
     for (size_t i = 0; i < columns->n; i++) {
@@ -386,7 +381,7 @@ static int names_check(const struct gbdt_columns *columns,
                        const struct gbdt_features *features, struct error *err)
 {
     struct dictionary *names = dictionary_create();
-    int rc = names ? 0 : no_memory(err);
+    int rc = names ? 0 : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && features->names && i < features->n; i++) {
         const char *name = features->names[i];
@@ -427,7 +422,7 @@ int gbdt_columns_features(const struct gbdt_columns *columns,
                 out->categorical[c->first + i] = is_categorical(cfg, c->name);
         }
     }
-    rc = rc < 0 ? no_memory(err) : names_check(columns, out, err);
+    rc = rc < 0 ? error_no_memory(err) : names_check(columns, out, err);
     if (rc < 0)
         gbdt_features_clear(out);
     return rc;

@@ -30,11 +30,6 @@ struct feature_rows {
     int64_t fault; /* feature_rows_fault() */
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for rows of features");
-}
-
 /* ---- Which column has which feature ---- */
 
 static bool is_number(const struct frame_column *c)
@@ -113,7 +108,7 @@ static struct source *source_add(struct feature_rows *f, const struct frame_colu
         f->sparse = f->sparse || s->sparse;
     }
     if (!s || !s->name || !s->places) {
-        no_memory(err);
+        error_no_memory(err);
         return NULL;
     }
     for (uint64_t k = 0; k < s->elements; k++)
@@ -217,7 +212,7 @@ static int places_by_names(struct feature_rows *f, const struct frame *schema,
 
     index.list = reallocarray(NULL, index.n + 1, sizeof *index.list);
     if (!index.list)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < index.n; i++)
         index.list[i] = &schema->columns[i];
     qsort(index.list, index.n, sizeof *index.list, by_name);
@@ -323,7 +318,7 @@ int feature_rows_create(const struct frame *schema, const struct feature_list *l
     int rc;
 
     if (!f)
-        return no_memory(err);
+        return error_no_memory(err);
     f->dtype = dtype;
     f->fault = -1;
     rc = list->names ? places_by_names(f, schema, list, err)
@@ -386,7 +381,7 @@ static const struct frame_column *column_convert(struct feature_rows *f,
         f->scratch_room = 0;
         f->scratch = reallocarray(NULL, n, sizeof *f->scratch);
         if (!f->scratch) {
-            no_memory(err);
+            error_no_memory(err);
             return NULL;
         }
         f->scratch_room = n;
@@ -402,7 +397,7 @@ static int dense_fill(struct feature_rows *f, const struct frame *batch,
     shard->n_values = batch->rows * f->features;
     shard->values = calloc(shard->n_values + 1, raytrain_dtype_size(f->dtype));
     if (!shard->values)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < f->n_sources; i++) {
         const struct source *s = &f->sources[i];
 
@@ -513,7 +508,7 @@ static int sparse_fill(struct feature_rows *f, const struct frame *batch,
 
     shard->offsets = calloc(rows + 1, sizeof *shard->offsets);
     if (!next || !shard->offsets) {
-        no_memory(err);
+        error_no_memory(err);
         goto end;
     }
     if (elements_walk(f, batch, shard->offsets, NULL, err) < 0)
@@ -525,7 +520,7 @@ static int sparse_fill(struct feature_rows *f, const struct frame *batch,
     shard->indices = reallocarray(NULL, n + 1, sizeof *shard->indices);
     shard->values = reallocarray(NULL, n + 1, raytrain_dtype_size(f->dtype));
     if (!all || !shard->indices || !shard->values) {
-        no_memory(err);
+        error_no_memory(err);
         goto end;
     }
     if (elements_walk(f, batch, next, all, err) < 0)

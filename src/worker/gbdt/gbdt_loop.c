@@ -65,11 +65,6 @@ struct training {
     bool noted_queries;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the training");
-}
-
 /* ---- What the library and the reading of rows say ---- */
 
 /* What is no warning of rank 0 goes into the log of this worker, as what the library would
@@ -251,7 +246,7 @@ static int datasets_load(struct training *t, struct error *err)
     int rc;
 
     t->shards = calloc(n, sizeof *t->shards);
-    rc = comm_agree(t->comm, t->shards ? 0 : no_memory(err), err);
+    rc = comm_agree(t->comm, t->shards ? 0 : error_no_memory(err), err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (strcmp(cfg->datasets[i].name, GBDT_TRAIN) == 0)
             rc = dataset_load(t, &cfg->datasets[i], err);
@@ -372,7 +367,7 @@ static int importance_get(struct training *t, int rounds, struct gbdt_importance
     to->gain = calloc(t->features.n, sizeof *to->gain);
     to->splits = calloc(t->features.n, sizeof *to->splits);
     if (!to->gain || !to->splits)
-        return no_memory(err);
+        return error_no_memory(err);
     return t->ops->importance(&t->booster, rounds, to, err);
 }
 

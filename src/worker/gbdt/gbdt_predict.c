@@ -46,11 +46,6 @@ struct prediction {
     uint64_t batch;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a prediction by trees");
-}
-
 /* What a call of raytrain.h has left in the context. */
 static int call_failed(const struct prediction *g, struct error *err)
 {
@@ -224,7 +219,7 @@ static int unused_note(const struct prediction *g, struct error *err)
         return 0;
     unused = calloc(schema->n_columns + 1, sizeof *unused);
     if (!unused)
-        return no_memory(err);
+        return error_no_memory(err);
     feature_rows_unused(g->rows, schema, unused);
     for (size_t i = 0; i < schema->n_columns; i++) {
         unused[i] = unused[i] && !is_expected(g, schema->columns[i].name);
@@ -310,7 +305,7 @@ static int values_reserve(struct prediction *g, uint64_t rows, struct error *err
     g->values =
         rows > SIZE_MAX / most ? NULL : reallocarray(NULL, rows * most, sizeof(float));
     if (!g->values)
-        return no_memory(err);
+        return error_no_memory(err);
     g->batch = rows;
     return 0;
 }

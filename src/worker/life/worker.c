@@ -97,7 +97,7 @@ static int worker_prepare(struct worker *w, struct error *err)
     w->loop.source.predicts = w->env.predicts;
     w->log_dir = run_dir_log_dir(w->env.run_dir, w->env.attempt);
     if (!w->log_dir)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (!w->loop.ops->is_users_process)
         signals_restore();
     if (fork_guard_install(err) < 0 ||
@@ -153,7 +153,7 @@ static int text_share(struct comm *comm, char **text, size_t *n, struct error *e
     if (comm->rank != 0) {
         *text = malloc(*n + 1);
         if (!*text)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
     }
     if (comm->ops->bcast(comm, *text, *n, 0, err) < 0)
         return -1;

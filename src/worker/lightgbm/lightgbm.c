@@ -109,7 +109,7 @@ static int create(struct booster *b, struct error *err)
 
     b->impl = s;
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     s->l = lightgbm_library(err);
     if (!s->l)
         return -1;
@@ -163,7 +163,7 @@ static int labels_check(struct booster *b, struct error *err)
     int rc = 0;
 
     if (!params)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     /* The first value of a parameter counts. */
     snprintf(params, size, "num_machines=1 tree_learner=serial verbosity=-1 %s",
              s->params);

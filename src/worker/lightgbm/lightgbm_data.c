@@ -11,11 +11,6 @@
 /* Rows that are predicted or copied at a time. */
 #define BLOCK_ROWS 65536
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a dataset of LightGBM");
-}
-
 static void goes_on(const struct booster *b)
 {
     if (b->env.goes_on)
@@ -54,7 +49,7 @@ static int old_add(const struct booster *b, const struct gbdt_shard *shard,
         return -1;
     block = malloc((size_t)n * (size_t)classes * sizeof *block);
     if (!block)
-        return no_memory(err);
+        return error_no_memory(err);
     if (shard->margin)
         request.rounds = 1;
     for (int r = 0; rc == 0 && r < (shard->margin ? rounds : 1); r++) {
@@ -91,7 +86,7 @@ static int scores_make(const struct booster *b, const struct gbdt_shard *shard,
         return rows_refuse(shard, err);
     scores = calloc(shard->rows * (uint64_t)classes + 1, sizeof *scores);
     if (!scores)
-        return no_memory(err);
+        return error_no_memory(err);
     for (uint64_t i = 0; shard->margin && i < shard->rows; i++)
         for (uint64_t k = 0; k < (uint64_t)classes; k++)
             scores[k * shard->rows + i] = shard->margin[i * (uint64_t)classes + k];
@@ -225,7 +220,7 @@ static int train_create(const struct booster *b, struct lightgbm_sample *sample,
     const size_t n = sample->columns + 1;
     double **values = malloc(n * sizeof *values);
     int **indices = malloc(n * sizeof *indices);
-    int rc = values && indices ? 0 : no_memory(err);
+    int rc = values && indices ? 0 : error_no_memory(err);
 
     if (rc == 0) {
         memcpy(values, sample->values, n * sizeof *values);
@@ -276,7 +271,7 @@ int lightgbm_data_add(struct booster *b, struct gbdt_shard *shard, struct error 
     struct lightgbm_set *set;
     struct lightgbm_set *grown =
         realloc(s->sets.list, (s->sets.n + 1) * sizeof *s->sets.list);
-    int rc = grown ? size_check(shard, err) : no_memory(err), number = 0;
+    int rc = grown ? size_check(shard, err) : error_no_memory(err), number = 0;
 
     if (grown)
         s->sets.list = grown;

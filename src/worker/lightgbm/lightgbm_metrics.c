@@ -66,11 +66,6 @@ struct evaluation {
     struct metrics metrics;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for metrics");
-}
-
 /* ---- Names ---- */
 
 static void kind_find(struct metric *m)
@@ -97,7 +92,7 @@ static int names_get(struct evaluation *e, struct error *err)
     pointers = malloc(((size_t)n + 1) * sizeof *pointers);
     if (!e->metrics.list || !pointers) {
         free(pointers);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     for (int i = 0; i < n; i++)
         pointers[i] = e->metrics.list[i].name;
@@ -233,7 +228,7 @@ static int scores_get(const struct evaluation *e, const struct lightgbm_set *set
         return lightgbm_fail(e->l, RAYTRAIN_EFAILED, "has no scores", err);
     s->values = malloc(((size_t)s->n + 1) * sizeof *s->values);
     if (!s->values)
-        return no_memory(err);
+        return error_no_memory(err);
     if (e->l->BoosterGetPredict(e->booster, set->number, &s->n, s->values) != 0)
         return lightgbm_fail(e->l, RAYTRAIN_EFAILED, "has no scores", err);
     return 0;
@@ -301,7 +296,7 @@ static int pairs_area(const struct evaluation *e, struct scores *s, double *valu
     struct pair p = {malloc(n * sizeof *p.scores), malloc(n * sizeof *p.labels),
                      malloc(n * sizeof *p.weights)};
     double sum = 0, area = 0;
-    int rc = p.scores && p.labels && p.weights ? 0 : no_memory(err);
+    int rc = p.scores && p.labels && p.weights ? 0 : error_no_memory(err);
 
     if (json_object_get(e->env->config->params, "auc_mu_weights"))
         rc = error_set(err, RAYTRAIN_ENOTSUP,
@@ -345,7 +340,7 @@ static int parts_get(const struct evaluation *e, const struct lightgbm_sets *set
                      struct part *parts, struct error *err)
 {
     double *values = malloc((e->metrics.n + 1) * sizeof *values);
-    int rc = values ? 0 : no_memory(err), n;
+    int rc = values ? 0 : error_no_memory(err), n;
 
     for (size_t s = 0; rc == 0 && s < sets->n; s++) {
         const struct lightgbm_set *set = &sets->list[s];
@@ -436,7 +431,7 @@ int lightgbm_metrics_get(const struct lightgbm *l, lightgbm_booster booster,
     scores->n = 0;
     if (rc == 0) {
         parts = calloc(sets->n * e.metrics.n + 1, sizeof *parts);
-        rc = parts ? parts_get(&e, sets, parts, err) : no_memory(err);
+        rc = parts ? parts_get(&e, sets, parts, err) : error_no_memory(err);
     }
     rc = parts_sum(&e, parts, sets->n * e.metrics.n, rc, err);
     if (rc == 0)

@@ -9,11 +9,6 @@
 /* Rows that are predicted at a time: their outputs are in float64 first. */
 #define BLOCK_ROWS 4096
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a model of LightGBM");
-}
-
 /* ---- Models ---- */
 
 int lightgbm_model_parse(const struct lightgbm *l, const void *bytes, size_t n,
@@ -24,7 +19,7 @@ int lightgbm_model_parse(const struct lightgbm *l, const void *bytes, size_t n,
 
     *out = NULL;
     if (!text)
-        return no_memory(err);
+        return error_no_memory(err);
     memcpy(text, bytes, n);
     text[n] = '\0';
     rc = l->BoosterLoadModelFromString(text, &rounds, out);
@@ -58,7 +53,7 @@ static int text_make(const struct lightgbm *l, lightgbm_booster booster, bool js
 
         if (!grown) {
             free(text);
-            return no_memory(err);
+            return error_no_memory(err);
         }
         text = grown;
         size = needed;
@@ -105,13 +100,13 @@ int lightgbm_load(struct booster *b, const void *bytes, size_t n, struct error *
 
     s->text = malloc(n + 1);
     if (!s->text)
-        return no_memory(err);
+        return error_no_memory(err);
     memcpy(s->text, bytes, n);
     s->text[n] = '\0';
     s->text_size = n;
     s->objective = objective_find(s->text);
     if (!s->objective)
-        return no_memory(err);
+        return error_no_memory(err);
     return lightgbm_model_parse(s->l, bytes, n, &s->booster, err);
 }
 
@@ -258,7 +253,7 @@ int lightgbm_predict(struct booster *b, enum gbdt_output output,
         return lightgbm_fail(s->l, RAYTRAIN_EFAILED, "has no such output", err);
     block = malloc((size_t)BLOCK_ROWS * (size_t)width * sizeof *block + 1);
     if (!block)
-        return no_memory(err);
+        return error_no_memory(err);
     for (uint64_t i = 0; rc == 0 && i < rows->rows; i += BLOCK_ROWS) {
         uint64_t n = rows->rows - i < BLOCK_ROWS ? rows->rows - i : BLOCK_ROWS;
 
@@ -285,7 +280,7 @@ int lightgbm_convert(struct booster *b, const char *format, void **bytes, size_t
                          format);
     *bytes = malloc(s->text_size + 1);
     if (!*bytes)
-        return no_memory(err);
+        return error_no_memory(err);
     memcpy(*bytes, s->text, s->text_size + 1);
     *n = s->text_size;
     return 0;

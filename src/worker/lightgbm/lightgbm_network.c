@@ -112,7 +112,7 @@ int lightgbm_network_start(const struct lightgbm *l, struct comm *comm,
     lightgbm_network_stop(l);
     network.cuts = malloc(((size_t)comm->size + 1) * sizeof *network.cuts);
     if (!network.cuts)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     network.comm = comm;
     memcpy(&functions[0], &scatter, sizeof functions[0]);
     memcpy(&functions[1], &gather, sizeof functions[1]);

@@ -182,7 +182,7 @@ static int param_add(struct making *m, const char *key, const json_t *value,
         return 0;
     text = value_text(value);
     if (!text)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = value_check(key, value, text, err);
     if (rc == 0 && rule == RULE_LEARNER) {
         rc = learner_add(m, text, err);
@@ -257,7 +257,7 @@ char *lightgbm_params_make(const struct booster_env *env, struct error *err)
     if (m.out && rc == 0)
         ours_add(&m);
     if (!m.out || fclose(m.out) != 0)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc < 0) {
         free(text);
         return NULL;

@@ -59,11 +59,6 @@ struct file_predictor {
 
 static const struct predictor_ops file_ops;
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for predictions");
-}
-
 /* ---- Life ---- */
 
 /* COLLECTIVE: the rows in the order of the files, all of them on each rank. */
@@ -87,7 +82,7 @@ static int rows_open(struct file_predictor *p, const struct chain *chain,
 
     if (asprintf(&directory, "%s/data/input", env->run_dir) < 0) {
         directory = NULL;
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     }
     if (comm_agree(env->comm, rc, err) < 0) {
         free(directory);
@@ -209,7 +204,7 @@ int file_predictor_create(const struct file_predictor_env *env,
     if (!p || asprintf(&p->shards, "%s/" RUN_SHARDS, env->run_dir) < 0) {
         if (p)
             p->shards = NULL;
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     }
     if (p)
         p->base.ops = &file_ops;
@@ -278,7 +273,7 @@ static int record_agree(const struct file_predictor *p, json_t *now, struct erro
     struct comm *comm = p->env.comm;
     char *mine = json_dumps(now, JSON_COMPACT), *first = mine;
     uint64_t n = mine ? strlen(mine) + 1 : 0;
-    int rc = comm_agree(comm, mine ? 0 : no_memory(err), err);
+    int rc = comm_agree(comm, mine ? 0 : error_no_memory(err), err);
 
     if (rc == 0)
         rc = comm->ops->bcast(comm, &n, sizeof n, 0, err);
@@ -319,7 +314,7 @@ static int plan_agree(struct file_predictor *p, struct error *err)
         return -1;
     plan_make(p);
     now = predict_record_make(&facts);
-    rc = comm_agree(comm, now ? 0 : no_memory(err), err);
+    rc = comm_agree(comm, now ? 0 : error_no_memory(err), err);
     if (rc == 0)
         rc = record_agree(p, now, err);
     if (rc == 0 && comm->rank == 0)
@@ -344,7 +339,7 @@ static int shards_look(const struct file_predictor *p, int64_t **lengths,
     *lengths = calloc(n * streams, sizeof **lengths);
     *found = calloc(n, sizeof **found);
     if (!*lengths || !*found)
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     for (size_t i = (size_t)comm->rank; i < n && rc >= 0; i += (size_t)comm->size) {
         uint64_t *bytes = (uint64_t *)*lengths + i * streams;
 
@@ -371,7 +366,7 @@ static int missing_find(struct file_predictor *p, struct error *err)
     int rc;
 
     p->missing = calloc(p->plan.n, sizeof *p->missing);
-    rc = comm_agree(comm, p->missing ? 0 : no_memory(err), err);
+    rc = comm_agree(comm, p->missing ? 0 : error_no_memory(err), err);
     if (rc < 0)
         return -1;
     rc = shards_look(p, &lengths, &found, err);
@@ -397,7 +392,7 @@ static int buffers_make(struct file_predictor *p, struct error *err)
 
     p->streams = calloc(predicted_streams(&p->base.predicted), sizeof *p->streams);
     if (!p->streams)
-        return no_memory(err);
+        return error_no_memory(err);
     if (staged_init(&p->staged, &p->base.predicted, rows, err) < 0 ||
         dataset_set_batch_size(p->base.input, p->plan.batch, err) < 0)
         return -1;

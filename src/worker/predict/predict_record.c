@@ -9,11 +9,6 @@
 
 #define NAME "prediction.json"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 /* ---- Making one ---- */
 
 /* Of strings, the bytes of the longest one: a dataset has room for that in each row. */
@@ -86,7 +81,7 @@ int predict_record_load(const char *run_dir, json_t **record, struct error *err)
 
     *record = NULL;
     if (!path)
-        return no_memory(err);
+        return error_no_memory(err);
     if (record_read(path, RECORD_OF_RUN, &text, &n, err) < 0) {
         rc = err->code == RAYTRAIN_ENOTFOUND ? 0 : -1;
     } else {
@@ -106,7 +101,7 @@ int predict_record_save(const char *run_dir, const json_t *record, struct error 
     char *path = record_path(run_dir),
          *text = json_dumps(record, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     int rc = path && text ? fs_write_atomic(path, text, strlen(text), 0666, err)
-                          : no_memory(err);
+                          : error_no_memory(err);
 
     free(text);
     free(path);

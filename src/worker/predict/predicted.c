@@ -11,11 +11,6 @@ static const struct predicted_format *const formats[PREDICT_FORMATS] = {
     [PREDICT_NPY] = &predicted_npy,
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for predictions");
-}
-
 /* ---- Columns ---- */
 
 void predicted_init(struct predicted *p, enum predict_format format)
@@ -94,7 +89,7 @@ static int column_add(struct predicted *p, const char *name,
                              : "");
     columns = reallocarray(p->columns, p->n + 1, sizeof *columns);
     if (!columns)
-        return no_memory(err);
+        return error_no_memory(err);
     p->columns = columns;
     columns[p->n] = *like;
     strcpy(columns[p->n++].name, name);
@@ -121,7 +116,7 @@ int predicted_add_strings(struct predicted *p, const char *name, uint64_t longes
     if (name_check(name, err) < 0)
         return -1;
     if (longest > SIZE_MAX / 4)
-        return no_memory(err);
+        return error_no_memory(err);
     c.row_bytes = (size_t)longest + 1;
     return column_add(p, name, &c, err);
 }
@@ -150,7 +145,7 @@ int predicted_stream_add(struct predicted_stream *s, const void *data, size_t n,
         unsigned char *grown = realloc(s->data, room);
 
         if (!grown)
-            return no_memory(err);
+            return error_no_memory(err);
         s->data = grown;
         s->room = room;
     }
@@ -168,7 +163,7 @@ int predicted_layout_make(const struct predicted *p, uint64_t rows,
     *layout = (struct predicted_layout){.length = 0};
     layout->places = calloc(predicted_streams(p), sizeof *layout->places);
     if (!layout->places)
-        return no_memory(err);
+        return error_no_memory(err);
     if (p->format->layout(p, rows, bytes, layout, err) == 0)
         return 0;
     predicted_layout_clear(layout);
@@ -183,11 +178,11 @@ int predicted_layout_add(struct predicted_layout *layout, uint64_t offset,
     unsigned char *copy;
 
     if (!pieces)
-        return no_memory(err);
+        return error_no_memory(err);
     layout->pieces = pieces;
     copy = malloc(n > 0 ? n : 1);
     if (!copy)
-        return no_memory(err);
+        return error_no_memory(err);
     memcpy(copy, data, n);
     pieces[layout->n_pieces++] =
         (struct predicted_piece){.offset = offset, .n = n, .data = copy};

@@ -31,11 +31,6 @@ static uint64_t head_hash(const struct head *head, const uint64_t bytes[])
                                 head->data ^ head->index ^ head->rows << 32);
 }
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for predictions");
-}
-
 static int name_make(char path[PATH_MAX], const char *dir, const char *form,
                      uint64_t index, struct error *err)
 {
@@ -87,7 +82,7 @@ static int streams_hash(const struct predicted_stream *streams, size_t n,
     XXH3_state_t *state = XXH3_createState();
 
     if (!state)
-        return no_memory(err);
+        return error_no_memory(err);
     XXH3_64bits_reset(state);
     for (size_t i = 0; i < n; i++)
         XXH3_64bits_update(state, streams[i].data, streams[i].n);
@@ -106,7 +101,7 @@ int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
     int rc;
 
     if (!lengths)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < n; i++)
         lengths[i] = streams[i].n;
     rc = streams_hash(streams, n, &head.data, err);

@@ -10,11 +10,6 @@ struct staged_column {
     bool there;
 };
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for predictions");
-}
-
 /* ---- Memory ---- */
 
 static int column_init(struct staged_column *c, struct predicted_rows *rows,
@@ -26,13 +21,13 @@ static int column_init(struct staged_column *c, struct predicted_rows *rows,
                          ? calloc(n + 1, sizeof *c->offsets)
                          : NULL;
         rows->offsets = c->offsets;
-        return c->offsets ? 0 : no_memory(err);
+        return c->offsets ? 0 : error_no_memory(err);
     }
     if (n > SIZE_MAX / like->row_bytes)
-        return no_memory(err);
+        return error_no_memory(err);
     c->numbers = malloc(n * like->row_bytes);
     rows->data = c->numbers;
-    return c->numbers ? 0 : no_memory(err);
+    return c->numbers ? 0 : error_no_memory(err);
 }
 
 int staged_init(struct staged *s, const struct predicted *p, uint64_t rows,
@@ -42,7 +37,7 @@ int staged_init(struct staged *s, const struct predicted *p, uint64_t rows,
     s->columns = calloc(p->n, sizeof *s->columns);
     s->rows = calloc(p->n, sizeof *s->rows);
     if (!s->columns || !s->rows)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < p->n; i++)
         if (column_init(&s->columns[i], &s->rows[i], &p->columns[i], rows, err) < 0)
             return -1;

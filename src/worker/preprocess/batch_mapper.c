@@ -47,7 +47,7 @@ static int mapper_bind(struct frame_plan *plan, struct frame *schema, struct err
 
     plan->state = m;
     if (!m)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (config->python)
         return map_function_no_python(config->python, err);
     rc = map_function_find(config->library, config->function, &m->function, err);

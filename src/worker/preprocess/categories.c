@@ -53,11 +53,6 @@ void categories_free(void *fit)
 
 /* ---- Categories of values ---- */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for categories");
-}
-
 static int words_index(struct categories *s, const struct dictionary *words,
                        struct error *err)
 {
@@ -65,7 +60,7 @@ static int words_index(struct categories *s, const struct dictionary *words,
 
     s->by_code = malloc((n + 1) * sizeof *s->by_code);
     if (!s->by_code)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t code = 0; code < n; code++) {
         const char *word = dictionary_word(words, code, &length);
 
@@ -105,7 +100,7 @@ int categories_plan(struct column_plan *plan, const struct frame_column *in,
     struct categories *s = calloc(1, sizeof *s);
 
     if (!s)
-        return no_memory(err);
+        return error_no_memory(err);
     plan->state = s;
     s->of = fitted_find(&plan->p->fitted, column, "categories");
     if (!s->of)

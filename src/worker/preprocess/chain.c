@@ -211,11 +211,11 @@ static int learner_begin(struct learner *l, struct preprocessor *p,
     l->fits = calloc(l->n + 1, sizeof *l->fits);
     if (!l->fits) {
         l->n = 0;
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     for (size_t i = 0; i < l->n; i++) {
         if (!(l->fits[i] = calloc(1, p->ops->fit_size)))
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         if (column_of(l, i, schema, &c, err) < 0 ||
             p->ops->fit_begin(p, l->fits[i], c, err) < 0)
             return -1;
@@ -231,7 +231,7 @@ static int lesson_begin(struct lesson *lesson, struct chain *chain,
                         .use = calloc(chain->n + 1, sizeof *lesson->use),
                         .learn = calloc(chain->n + 1, sizeof *lesson->learn)};
     if (!lesson->learners || !lesson->use || !lesson->learn)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     choose(chain, lesson->use, lesson->learn);
     if (transform_create(chain, source->schema, lesson->use, &lesson->before, err) < 0)
         return -1;

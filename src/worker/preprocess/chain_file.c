@@ -7,11 +7,6 @@
 #define LARGEST    ((uint64_t)4 << 30) /* bytes of one item */
 #define ESCAPE_MAX (3 * RAYTRAIN_NAME_MAX + 1)
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for preprocessors");
-}
-
 /* ---- Names of columns as names of groups ---- */
 
 static void name_escape(const char *name, char out[ESCAPE_MAX])
@@ -53,7 +48,7 @@ static int configuration_save(const struct chain *chain, hid_t file, const char 
     int rc;
 
     if (!text)
-        return no_memory(err);
+        return error_no_memory(err);
     snprintf(path, sizeof path, "%s/configuration", group);
     type = h5_string_type(strlen(text) + 1);
     rc = type < 0 ? -1 : h5_dataset(file, path, type, 0, NULL, text, NULL);
@@ -83,7 +78,7 @@ static int words_save(const struct dictionary *words, hid_t file, const char *pa
                          longest);
     all = calloc(count + 1, longest + 1);
     if (!all)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < count; i++) {
         const char *word = dictionary_word(words, i, &n);
 
@@ -211,7 +206,7 @@ static int words_read(const struct loaded *l, struct dictionary *words,
                       struct error *err)
 {
     char *all = malloc((size_t)l->n * l->size + 1);
-    int rc = all ? read_into(l, l->type, all, err) : no_memory(err);
+    int rc = all ? read_into(l, l->type, all, err) : error_no_memory(err);
     int32_t code;
 
     for (size_t i = 0; rc == 0 && i < l->n; i++) {
@@ -316,7 +311,7 @@ static int configuration_load(hid_t file, const char *group,
         return -1;
     text = calloc(1, l.size + 1);
     if (!text)
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     else if (H5Tget_class(l.type) != H5T_STRING || l.n != 1 ||
              H5Tis_variable_str(l.type) != 0)
         rc = error_set(err, RAYTRAIN_ECORRUPT, "%s is not a string", path);

@@ -18,7 +18,7 @@ int chain_pack(const struct chain *chain, void **bytes, size_t *n, struct error 
     if (rc == 0) {
         *n = (size_t)h5_image_length(image);
         *bytes = malloc(*n + 1);
-        rc = *bytes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = *bytes ? 0 : error_no_memory(err);
     }
     if (rc == 0)
         h5_image_read(image, 0, *bytes, *n);

@@ -122,7 +122,7 @@ static int concatenator_bind(struct frame_plan *plan, struct frame *schema,
     struct frame_column out;
 
     if (!parts)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     plan->state = parts;
     if (parts_make(parts, config, schema, err) < 0)
         return -1;

@@ -96,7 +96,7 @@ static int bins_make(struct column_plan *plan, const struct frame_column *in, si
     const char *dtype = plan->p->config->dtype;
 
     if (!b)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     plan->state = b;
     *b = (struct bins){.width = width, .n = n, .each = each};
     memcpy(b->edges, edges, all * sizeof *edges);

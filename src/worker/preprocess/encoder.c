@@ -130,7 +130,7 @@ static int label_inverse_plan(struct column_plan *plan, const struct frame_colum
     struct categories *s = calloc(1, sizeof *s);
 
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     plan->state = s;
     s->of = fitted_find(&plan->p->fitted, column, "categories");
     if (!s->of)

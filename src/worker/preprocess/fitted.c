@@ -29,7 +29,7 @@ struct fitted_item *fitted_add(struct fitted *f, const char *column, const char 
     struct fitted_item *grown = reallocarray(f->items, f->n + 1, sizeof *grown);
 
     if (!grown) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     f->items = grown;

@@ -110,7 +110,7 @@ static int words_plan(struct column_plan *plan, const struct frame_column *in,
     int rc = 0;
 
     if (!fill)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     plan->state = fill;
     *fill = (struct filling){.code = dictionary_find(in->words, word, n)};
     plan->in_place = true;
@@ -118,7 +118,7 @@ static int words_plan(struct column_plan *plan, const struct frame_column *in,
         return 0;
     plan->owned = dictionary_create();
     if (!plan->owned)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     plan->like.words = plan->owned;
     rc = dictionary_pack(in->words, &bytes, &n_bytes, err);
     if (rc == 0)
@@ -136,7 +136,7 @@ static int numbers_plan(struct column_plan *plan, const struct frame_column *in,
     struct filling *fill = malloc(sizeof *fill + (width + 1) * sizeof *fill->fill);
 
     if (!fill)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     plan->state = fill;
     fill->width = width;
     for (size_t j = 0; j < width; j++)
@@ -218,7 +218,7 @@ static int absent_words(struct column_plan *plan, const char *word, size_t n,
     int rc;
 
     if (!none)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     in.words = none;
     plan->like.kind = FRAME_WORDS;
     rc = words_plan(plan, &in, word, n, err);

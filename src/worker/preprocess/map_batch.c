@@ -76,7 +76,7 @@ static struct map_output *output_declare(raytrain_batch *batch,
         reallocarray(batch->outputs, batch->n + 1, sizeof *grown);
 
     if (!grown) {
-        error_set(&batch->error, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(&batch->error);
         return NULL;
     }
     batch->outputs = grown;
@@ -195,7 +195,7 @@ static int words_match(raytrain_batch *batch, struct map_output *o,
     size_t bytes;
 
     if (batch->declares && !(o->words = dictionary_create()))
-        return error_set(&batch->error, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(&batch->error);
     for (size_t i = 0; same && i < n; i++) {
         if (batch->declares &&
             dictionary_add(o->words, words[i], strlen(words[i]), &code, &batch->error))

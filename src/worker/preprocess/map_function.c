@@ -70,7 +70,7 @@ int map_function_allow(const char *library, const char *name, enum map_origin or
             free(p->name);
         }
         free(p);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     p->next = permits;
     permits = p;

@@ -147,7 +147,7 @@ void moments_add(struct moments *m, const struct frame_column *c, uint64_t rows)
 int moments_reduce(struct moments *m, struct comm *comm, struct error *err)
 {
     struct moment *all = malloc(((size_t)comm->size * m->width + 1) * sizeof *all);
-    int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = all ? 0 : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0 && m->width > 0)

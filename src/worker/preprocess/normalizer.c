@@ -128,8 +128,7 @@ static int normalizer_apply(const struct frame_plan *plan, struct frame *f,
 {
     const struct preprocessor_config *config = plan->p->config;
     struct frame_column *outs = calloc(config->n_columns, sizeof *outs);
-    int rc = outs ? outputs_reserve(config, f, outs, err)
-                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = outs ? outputs_reserve(config, f, outs, err) : error_no_memory(err);
 
     for (uint64_t row = 0; rc == 0 && row < f->rows; row += ROWS)
         block_normalize(config, f, outs, row,

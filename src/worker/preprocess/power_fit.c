@@ -98,7 +98,7 @@ int power_fit_create(struct power_fit *f, enum power_method method, size_t width
     *f = (struct power_fit){.method = method, .width = width};
     f->searches = calloc(width + 1, sizeof *f->searches);
     if (!f->searches)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t j = 0; j < width; j++) {
         f->searches[j].low = -INFINITY;
         f->searches[j].high = INFINITY;
@@ -343,7 +343,7 @@ int power_fit_reduce(struct power_fit *f, struct comm *comm, bool *again,
 {
     size_t ranks = (size_t)comm->size, own = f->width * ranks;
     struct seen *all = calloc((ranks + 1) * f->width + 1, sizeof *all);
-    int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = all ? 0 : error_no_memory(err);
 
     *again = false;
     rc = comm_agree(comm, rc, err);

@@ -65,7 +65,7 @@ static int power_plan(struct column_plan *plan, const struct frame_column *in,
         return -1;
     powers = malloc((width + 1) * sizeof *powers);
     if (!powers)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t j = 0; j < width; j++)
         powers[j] = fitted ? fitted[j] : config->power;
     plan->state = powers;

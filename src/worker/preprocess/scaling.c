@@ -44,7 +44,7 @@ int scaling_plan(struct column_plan *plan, const struct frame_column *in,
     struct scaling *s = malloc(sizeof *s + 2 * n * sizeof *s->numbers);
 
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     s->width = width;
     s->shift = s->numbers;
     s->scale = s->numbers + n;

@@ -10,11 +10,6 @@
 
 #include "preprocess/reals.h"
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for categories");
-}
-
 /* ---- Counting ---- */
 
 int tally_create(struct tally *t, const char *what, const struct frame_column *c,
@@ -26,7 +21,7 @@ int tally_create(struct tally *t, const char *what, const struct frame_column *c
     if (words) {
         t->room = dictionary_count(c->words) + 1;
         t->counts = calloc(t->room, sizeof *t->counts);
-        return t->counts ? 0 : no_memory(err);
+        return t->counts ? 0 : error_no_memory(err);
     }
     if (c->kind != FRAME_NUMBERS || reals_width(c) != 1)
         return error_set(err, RAYTRAIN_ETYPE,
@@ -58,7 +53,7 @@ static int key_count(struct tally *t, uint64_t key, int64_t times, struct error 
         int64_t *grown = reallocarray(t->counts, room, sizeof *grown);
 
         if (!grown)
-            return no_memory(err);
+            return error_no_memory(err);
         memset(grown + t->room, 0, (room - t->room) * sizeof *grown);
         t->counts = grown;
         t->room = room;
@@ -132,7 +127,7 @@ static int words_pack(const struct tally *t, struct message *m, struct error *er
 
     *m = (struct message){.counts = malloc((all + 1) * sizeof *m->counts)};
     if (!seen || !m->counts)
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     for (size_t code = 0; rc == 0 && code < all; code++) {
         size_t n;
         const char *word = dictionary_word(t->of, code, &n);
@@ -158,7 +153,7 @@ static int words_unpack(struct tally *t, const unsigned char *bytes, size_t n_by
 {
     int32_t *codes = malloc((n + 1) * sizeof *codes);
     int rc = codes ? dictionary_unpack(t->words, bytes, n_bytes, codes, err)
-                   : no_memory(err);
+                   : error_no_memory(err);
     size_t room = dictionary_count(t->words) + 1;
     int64_t *grown;
 
@@ -169,7 +164,7 @@ static int words_unpack(struct tally *t, const unsigned char *bytes, size_t n_by
             t->counts = grown;
             t->room = room;
         } else {
-            rc = no_memory(err);
+            rc = error_no_memory(err);
         }
     }
     for (size_t i = 0; rc == 0 && i < n; i++)
@@ -183,7 +178,8 @@ static int words_sort(struct tally *t, struct error *err)
     size_t n = dictionary_count(t->words);
     int32_t *codes = malloc((n + 1) * sizeof *codes);
     int64_t *counts = malloc((n + 1) * sizeof *counts);
-    int rc = codes && counts ? dictionary_sort(t->words, codes, err) : no_memory(err);
+    int rc =
+        codes && counts ? dictionary_sort(t->words, codes, err) : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < n; i++)
         counts[codes[i]] = t->counts[i];
@@ -260,7 +256,7 @@ static int words_reduce(struct tally *t, struct comm *comm, struct error *err)
 
     t->words = dictionary_create();
     if (!sizes || !t->words)
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     if (rc == 0)
         rc = words_pack(t, &m, err);
     rc = comm_agree(comm, rc, err);
@@ -316,7 +312,7 @@ static int pairs_make(const struct tally *t, struct pair **pairs, struct error *
 {
     *pairs = malloc((t->keys.n + 1) * sizeof **pairs);
     if (!*pairs)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < t->keys.n; i++)
         (*pairs)[i] = (struct pair){t->keys.keys[i], t->counts[i]};
     return 0;
@@ -349,7 +345,7 @@ static int values_set(struct tally *t, const struct pair *pairs, size_t n,
     t->counts = malloc((n + 1) * sizeof *t->counts);
     t->room = t->n = t->counts ? n : 0;
     if (!t->integers || !t->reals || !t->counts)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         t->integers[i] = (int64_t)pairs[i].key;
         t->reals[i] = real_of(pairs[i].key);
@@ -364,7 +360,7 @@ static int numbers_reduce(struct tally *t, struct comm *comm, struct error *err)
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes), all_bytes = 0;
     void *all = NULL;
     uint64_t n = 0;
-    int rc = sizes ? pairs_make(t, &own, err) : no_memory(err);
+    int rc = sizes ? pairs_make(t, &own, err) : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -439,7 +435,7 @@ int tally_save(const struct tally *t, size_t max, const char *column,
     struct place *order = malloc((t->n + 1) * sizeof *order);
     uint64_t n = max > 0 && max < t->n ? max : t->n;
     struct fitted_item *item;
-    int rc = order ? 0 : no_memory(err);
+    int rc = order ? 0 : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < t->n; i++)
         order[i] = (struct place){t->counts[i], i};

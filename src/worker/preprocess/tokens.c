@@ -61,11 +61,6 @@ uint64_t tokens_count(const struct frame_column *c, uint64_t rows)
 
 /* ---- Learning ---- */
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for tokens");
-}
-
 int vocabulary_begin(const struct preprocessor *p, void *fit,
                      const struct frame_column *c, struct error *err)
 {
@@ -76,7 +71,7 @@ int vocabulary_begin(const struct preprocessor *p, void *fit,
         return -1;
     v->seen = dictionary_create();
     if (!v->seen)
-        return no_memory(err);
+        return error_no_memory(err);
     like.words = v->seen;
     return tally_create(&v->tally, p->ops->name, &like, err);
 }
@@ -94,7 +89,7 @@ static int token_count(struct vocabulary *v, const char *token, size_t n,
         int64_t *grown = reallocarray(t->counts, room, sizeof *grown);
 
         if (!grown)
-            return no_memory(err);
+            return error_no_memory(err);
         memset(grown + t->room, 0, (room - t->room) * sizeof *grown);
         t->counts = grown;
         t->room = room;

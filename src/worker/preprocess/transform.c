@@ -124,7 +124,7 @@ static int step_bind(struct step *s, struct frame *schema, struct error *err)
     }
     s->columns = calloc(config->n_columns + 1, sizeof *s->columns);
     if (!s->columns)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < config->n_columns; i++) {
         if (s->inverse && !frame_find(schema, preprocessor_output(config, i)))
             continue;
@@ -202,7 +202,7 @@ static int create(const struct chain *chain, const struct frame *schema,
     *made = NULL;
     if (!t || !(t->steps = calloc(chain->n + 1, sizeof *t->steps))) {
         free(t);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     for (size_t i = 0; rc == 0 && i < schema->n_columns; i++)
         rc = frame_append(&t->schema, &schema->columns[i], &index, err);

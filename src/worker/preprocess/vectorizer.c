@@ -194,7 +194,7 @@ static int count_plan(struct column_plan *plan, const struct frame_column *in,
         return -1;
     state = malloc(sizeof *state);
     if (!state)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     *state = (struct count_state){item->words};
     plan->state = state;
     vectors_like(plan, dictionary_count(item->words));

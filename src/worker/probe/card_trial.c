@@ -48,7 +48,7 @@ static int sides_init(struct sides *s, int device, int id, size_t n, struct erro
     s->there = malloc(n);
     s->back = calloc(1, n);
     if (!s->there || !s->back)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return device_stream_create(device, id, &s->stream, err) < 0 ||
                    device_memory_alloc(s->stream, n, &s->card, err) < 0
                ? -1

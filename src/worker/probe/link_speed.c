@@ -33,7 +33,7 @@ int link_speed_measure(struct comm *comm, int peer, struct link_speed *speed,
 {
     char *buf = calloc(1, LARGE);
     double took = 0;
-    int rc = buf ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = buf ? 0 : error_no_memory(err);
 
     if (rc == 0)
         rc = bounce(comm, peer, buf, 8, SMALL_MANY / 10, &took, err); /* connects */

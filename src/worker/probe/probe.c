@@ -71,7 +71,7 @@ static int names_try(struct probe *p, struct error *err)
 {
     char *hosts = calloc((size_t)p->comm->size, HOST_ROOM), mine[HOST_ROOM] = "";
     json_t *unresolved = json_array();
-    int rc = hosts ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"), asked = 0;
+    int rc = hosts ? 0 : error_no_memory(err), asked = 0;
 
     snprintf(mine, sizeof mine, "%s", p->world->host);
     rc = comm_agree(p->comm, rc, err);
@@ -104,7 +104,7 @@ static int clocks_try(struct probe *p, struct error *err)
     int *leader = calloc((size_t)p->comm->size, sizeof *leader);
     int mine = p->world->local_rank == 0;
     double ahead = 0, error = 0;
-    int rc = leader ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = leader ? 0 : error_no_memory(err);
 
     rc = comm_agree(p->comm, rc, err);
     if (rc == 0)
@@ -132,7 +132,7 @@ static int clocks_try(struct probe *p, struct error *err)
 static int link_peer(struct probe *p, int *peer, struct error *err)
 {
     int *node = calloc((size_t)p->comm->size, sizeof *node);
-    int rc = node ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = node ? 0 : error_no_memory(err);
 
     rc = comm_agree(p->comm, rc, err);
     if (rc == 0)
@@ -171,7 +171,7 @@ static int hdf5_try(struct probe *p, struct error *err)
     char *path = run_dir_file(p->dir, "hdf5-check.h5"), *failed;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (p->comm->rank == 0) {
         failed = h5_file_try(path);
         json_object_set_new(p->report, "hdf5_file",
@@ -233,7 +233,7 @@ static int checkpoint_try(struct probe *p, struct error *err)
 
     if (!values || !ck) {
         free(values);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     for (int i = 0; i < N_SAVED; i++)
         values[i] = (float)i;
@@ -260,7 +260,7 @@ static int report_write(struct probe *p, struct error *err)
     path = run_dir_file(p->ctx->env.log_dir, SITE_REPORT);
     text = json_dumps(p->report, JSON_COMPACT);
     if (!path || !text)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else
         rc = fs_replace(path, text, strlen(text), 0666, err);
     free(text);

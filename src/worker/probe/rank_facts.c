@@ -29,7 +29,7 @@ static int values_gather(struct comm *comm, json_t *value, json_t **all,
 
     *all = NULL;
     if (!text || !sizes)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = comm->ops->gatherv(comm, text, strlen(text), &texts, sizes, 0, err);

@@ -221,7 +221,7 @@ static int page_share(struct trial *t, struct error *err)
 {
     size_t n = (size_t)t->world->n_nodes;
     bool *kept = calloc(n, sizeof *kept);
-    int rc = kept ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = kept ? 0 : error_no_memory(err);
 
     rc = comm_agree(t->comm, rc, err);
     if (rc == 0 && t->comm->rank == 0)
@@ -239,7 +239,7 @@ static int paths_make(struct trial *t, const char *dir, struct error *err)
     for (int i = 0; i < FILES; i++)
         if (asprintf(&t->path[i], "%s/shared-%d", dir, i) < 0) {
             t->path[i] = NULL;
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         }
     return 0;
 }

@@ -76,7 +76,7 @@ static int record_publish_named(const char *path, const char *text, struct error
     int rc = 0;
 
     if (!temp)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (file_create(temp, text, err) < 0) {
         free(temp);
         return -1;
@@ -100,7 +100,7 @@ int failure_record(const char *log_dir, const struct failure *failure,
     int rc = 0;
 
     if (!text || !path)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     else if (access(path, F_OK) < 0 && !record_publish_unnamed(log_dir, path, text))
         rc = record_publish_named(path, text, err);
     free(path);

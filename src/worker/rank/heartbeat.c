@@ -177,7 +177,7 @@ int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
 
     *out = NULL;
     if (!hb)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (access(hb->path, F_OK) < 0) {
         heartbeat_free(hb);
         return 0;

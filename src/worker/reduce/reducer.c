@@ -151,7 +151,7 @@ static int reducer_make(raytrain_context *ctx, const struct gradients *mine,
     int rc;
 
     if (!r)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     r->ctx = ctx;
     collective_wait_begin(&ctx->waiting, "reducer create");
     if (ctx->comm->size > 1 && gradients_match(ctx, mine, err) < 0)

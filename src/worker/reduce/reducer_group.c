@@ -33,7 +33,7 @@ static int grouped_open(raytrain_reducer *r, struct error *err)
         g->params = calloc(r->n_buckets, sizeof *g->params);
     }
     if (!g || !g->spans || !g->cuts || !g->params)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return device_stream_create(r->device, r->device_id, &g->stream, err);
 }
 
@@ -159,7 +159,7 @@ static int group_place_params(raytrain_reducer *r, struct error *err)
 {
     int64_t *lanes = calloc(r->n_buckets, sizeof *lanes);
     char **params = r->grouped->params;
-    int rc = lanes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = lanes ? 0 : error_no_memory(err);
 
     for (size_t k = 0; rc == 0 && k < r->n_buckets; k++) {
         if (is_sharded(r, &r->buckets[k]))

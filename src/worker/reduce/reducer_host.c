@@ -52,7 +52,7 @@ static int host_place_buckets(raytrain_reducer *r, struct error *err)
         else if (b->elements > 0 && !b->data)
             b->data = b->owned = calloc(b->elements, comm_type_size(b->type->type));
         if (b->elements > 0 && !b->data)
-            rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            rc = error_no_memory(err);
     }
     return comm_agree(r->comm, rc, err);
 }

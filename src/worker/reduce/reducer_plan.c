@@ -26,7 +26,7 @@ static int buckets_plan(raytrain_reducer *r, size_t bucket_bytes, struct error *
 
     r->buckets = calloc(r->n, sizeof *r->buckets);
     if (!r->buckets)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < r->n; i++) {
         const raytrain_tensor *t = &r->tensors[i];
         struct bucket *b;
@@ -58,7 +58,7 @@ int reducer_plan(raytrain_reducer *r, const struct gradients *g, struct error *e
     r->is_ready = calloc(r->n, sizeof *r->is_ready);
     r->is_ours = calloc(r->n + r->n_params, sizeof *r->is_ours);
     if (!r->tensors || !r->bucket_of || !r->is_ready || !r->is_ours)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     memcpy(r->tensors, g->list, r->n * sizeof *r->tensors);
     if (r->n_params > 0)
         memcpy(r->tensors + r->n, g->params, r->n_params * sizeof *r->tensors);
@@ -129,7 +129,7 @@ static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
 
     *start = NULL;
     if (!sorted)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < b->n; i++) {
         if (gradient_elements(&r->tensors[b->first + i]) > 0)
             sorted[n++] = &r->tensors[b->first + i];
@@ -171,7 +171,7 @@ static int64_t layout_hash(const raytrain_reducer *r, const struct bucket *b)
 static int layouts_agree(raytrain_reducer *r, struct error *err)
 {
     int64_t *lanes = calloc(2 * r->n_buckets, sizeof *lanes);
-    int rc = lanes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = lanes ? 0 : error_no_memory(err);
 
     for (size_t i = 0; rc == 0 && i < r->n_buckets; i++) {
         const struct bucket *b = &r->buckets[i];
@@ -248,7 +248,7 @@ static int parts_plan(raytrain_reducer *r, struct error *err)
     r->cuts = calloc((r->n_buckets + r->n_params) * each, sizeof *r->cuts);
     r->parts = calloc(r->n_params + 1, sizeof *r->parts);
     if (!r->offsets || !r->cuts || !r->parts)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     cuts = r->cuts;
     for (size_t k = 0; k < r->n_buckets && r->buckets[k].first < r->n_params; k++) {
         struct bucket *b = &r->buckets[k];

@@ -61,7 +61,7 @@ static int staged_open(raytrain_reducer *r, struct error *err)
         s->joins = calloc(r->n, sizeof *s->joins);
     }
     if (!s || !s->stages || !s->joins)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (device_stream_create(r->device, r->device_id, &s->out, err) < 0 ||
         device_stream_create(r->device, r->device_id, &s->in, err) < 0 ||
         device_mark_init(s->out, &s->end, err) < 0)
@@ -377,7 +377,7 @@ static int staged_place_params(raytrain_reducer *r, struct error *err)
 
     s->parts = calloc(r->n_params, sizeof *s->parts);
     if (!s->parts)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (comm_agree(r->comm, rc, err) < 0 ||
         common_alloc(r, params_lay(r, NULL), &s->params, err) < 0)
         return -1;

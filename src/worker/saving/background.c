@@ -73,14 +73,14 @@ int background_create(struct background **out, struct error *err)
     struct background *b = calloc(1, sizeof *b);
 
     if (!b)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     clock_init(&b->changed);
     pthread_mutex_init(&b->lock, NULL);
     b->room = JOBS_AT_FIRST;
     b->queue = calloc(b->room, sizeof *b->queue);
     if (!b->queue) {
         background_free(b);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     if (thread_start(&b->thread, background_main, b, err) < 0) {
         background_free(b);
@@ -99,7 +99,7 @@ static int queue_grow(struct background *b, struct error *err)
         return 0;
     queue = reallocarray(b->queue, b->room, 2 * sizeof *queue);
     if (!queue)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     b->queue = queue;
     b->room *= 2;
     return 0;

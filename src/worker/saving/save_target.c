@@ -20,7 +20,7 @@ int save_target_copy(struct save_target *t, const char *run_dir, const char *log
     if (t->run_dir && t->log_dir && (!score || t->config.checkpoint_score_attribute))
         return 0;
     save_target_clear(t);
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 void save_target_clear(struct save_target *t)

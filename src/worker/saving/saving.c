@@ -429,7 +429,7 @@ int saving_create(const struct saving_env *env, struct saving **out, struct erro
     struct saving *s = calloc(1, sizeof *s);
 
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     s->layout = save_layout_create(err);
     if (!s->layout || save_target_copy(&s->target, env->run_dir, env->log_dir,
                                        env->config, err) < 0) {

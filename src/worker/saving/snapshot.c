@@ -111,7 +111,7 @@ int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *
     if (n <= s->room)
         return 0;
     if (n > SIZE_MAX / 4)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (snapshot_moves(s, n))
         snapshot_clear(s);
     n = pages_round(n);

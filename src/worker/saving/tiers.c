@@ -22,7 +22,7 @@ int tiers_flush(struct tiers *t, struct comm *comm, const struct image_tier *tie
                 int64_t iteration, struct error *err)
 {
     char *path = run_dir_checkpoint(t->target.run_dir, (long)iteration);
-    int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = path ? 0 : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -280,7 +280,7 @@ static int config_copy(struct tiers *t, const struct tiers_env *env, struct erro
     t->leader = env->world->local_rank == 0;
     t->staging_path = staging ? strdup(staging) : NULL;
     if (staging && !t->staging_path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return save_target_copy(&t->target, env->run_dir, env->log_dir,
                             &env->config->checkpoint_config, err);
 }
@@ -337,8 +337,7 @@ int tiers_create(const struct tiers_env *env, struct comm *comm, struct tiers **
         !env->config->sync_config.staging_path)
         return 0;
     t = calloc(1, sizeof *t);
-    rc =
-        comm_agree(comm, t ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"), err);
+    rc = comm_agree(comm, t ? 0 : error_no_memory(err), err);
     if (t) {
         pthread_mutex_init(&t->lock, NULL);
         t->newest = t->flushed = t->spare = t->unused = -1;

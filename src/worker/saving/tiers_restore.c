@@ -109,7 +109,7 @@ static int memory_open(struct tiers *t, struct comm *comm, int64_t iteration,
 {
     char *path = image_path(&t->memory.dir, iteration);
     struct survey survey = {0};
-    int rc = path ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = path ? 0 : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the rows of a service");
-}
-
 /* ---- Words ---- */
 
 static bool names_column(const struct preprocessor_config *config, const char *name)
@@ -89,7 +84,7 @@ static int words_make(const struct chain *chain, const char *name,
 {
     words->words = dictionary_create();
     if (!words->words)
-        return no_memory(err);
+        return error_no_memory(err);
     if (words_learned(chain, name, words->words, err) < 0)
         return -1;
     return word_other(words->words, &words->other, err);
@@ -105,7 +100,7 @@ static int inputs_init(struct serve_inputs *inputs, size_t n, struct error *err)
     if (inputs->columns && inputs->words)
         return 0;
     serve_inputs_clear(inputs);
-    return no_memory(err);
+    return error_no_memory(err);
 }
 
 void serve_inputs_clear(struct serve_inputs *inputs)

@@ -38,11 +38,6 @@ struct service_predictor {
 
 static const struct predictor_ops service_ops;
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a service");
-}
-
 static struct service_predictor *service_predictor_of(raytrain_predictor *base)
 {
     return (struct service_predictor *)(void *)base;
@@ -82,7 +77,7 @@ int service_predictor_create(const struct service_predictor_env *env,
 
     if (!p) {
         serve_inputs_clear(inputs);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     p->base.ops = &service_ops;
     p->env = *env;
@@ -93,7 +88,7 @@ int service_predictor_create(const struct service_predictor_env *env,
     p->found = calloc(p->inputs.n, sizeof *p->found);
     if (!p->found) {
         predictor_destroy(&p->base);
-        return no_memory(err);
+        return error_no_memory(err);
     }
     if (dataset_open_brought(PREDICT_DATASET, &p->inputs.schema, env->chain,
                              &p->base.input, err) < 0) {
@@ -186,7 +181,7 @@ static int outputs_make(struct service_predictor *p, struct error *err)
     p->places = calloc(2 * made->n, sizeof *p->places);
     p->there = calloc(made->n, sizeof *p->there);
     if (!p->outputs || !p->places || !p->there)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < made->n; i++) {
         strcpy(p->outputs[i].name, made->columns[i].name);
         p->outputs[i].row = made->columns[i].row;
@@ -232,7 +227,7 @@ static int answer_reserve(struct service_predictor *p, uint64_t bytes,
     if (p->answer)
         return 0;
     p->answer_room = 0;
-    return no_memory(err);
+    return error_no_memory(err);
 }
 
 /* Room for the outputs of so many rows, with zeros between them. */

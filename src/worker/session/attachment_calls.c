@@ -69,7 +69,7 @@ static int attached_open(struct attached *a, raytrain_checkpoint *ck, const char
 {
     a->ck = ck;
     if (asprintf(&a->name, CHECKPOINT_ATTACHED "/%s", name) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (checkpoint_info(ck, a->name, &a->tensor, err) == 0) {
         if (a->tensor.dtype == RAYTRAIN_BYTES && a->tensor.ndim == 1)
             return 0;
@@ -101,7 +101,7 @@ static int bytes_get(raytrain_checkpoint *ck, const char *name, void **data, siz
         return -1;
     room = malloc((size_t)a.tensor.shape[0] + 1);
     rc = room ? attached_read(&a, 0, a.tensor.shape[0], room, err)
-              : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+              : error_no_memory(err);
     free(a.name);
     if (rc < 0) {
         free(room);
@@ -131,7 +131,7 @@ static int file_fill(const struct attached *a, const struct new_file *f,
 {
     void *buffer = malloc(COPY_BYTES);
     uint64_t bytes = a->tensor.shape[0], n;
-    int rc = buffer ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = buffer ? 0 : error_no_memory(err);
 
     for (uint64_t at = 0; rc == 0 && at < bytes; at += n) {
         n = bytes - at < COPY_BYTES ? bytes - at : COPY_BYTES;

@@ -46,7 +46,7 @@ static int disagreement_explain(const struct call_text *all, int size,
     int other = 1;
 
     if (!in)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     while (other < size && strcmp(all[other].text, all[0].text) == 0)
         other++;
     if (other == size)
@@ -113,7 +113,7 @@ static int disagreement(raytrain_context *ctx, const struct session_call *call,
     struct comm *comm = ctx->user;
     struct call_text mine = {.kind = (int)call->kind, .ended = ctx->ended_on_request},
                      *all = calloc((size_t)comm->size, sizeof *all);
-    int rc = all ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = all ? 0 : error_no_memory(err);
 
     call->say(call->arg, mine.text);
     rc = comm_agree(comm, rc, err);

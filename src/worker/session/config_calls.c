@@ -237,7 +237,7 @@ static struct config_array *array_get(raytrain_context *ctx, const struct kind *
         return a;
     a = array_alloc(source);
     if (!a) {
-        error_set(&ctx->error, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(&ctx->error);
         return NULL;
     }
     a->integers = integers;

@@ -20,11 +20,6 @@
 static const char *const index_names[] = {
     [FIRST_INDEX_ZERO] = "zero", [FIRST_INDEX_ONE] = "one"};
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
-}
-
 static void texts_clear(struct decided_texts *t)
 {
     for (size_t i = 0; i < t->n; i++)
@@ -45,14 +40,14 @@ static int texts_reserve(struct decided_texts *t, size_t n, struct error *err)
 {
     texts_clear(t);
     t->texts = calloc(n + 1, sizeof *t->texts);
-    return t->texts ? 0 : no_memory(err);
+    return t->texts ? 0 : error_no_memory(err);
 }
 
 static int text_add(struct decided_texts *t, const char *text, struct error *err)
 {
     t->texts[t->n] = strdup(text);
     if (!t->texts[t->n])
-        return no_memory(err);
+        return error_no_memory(err);
     t->n++;
     return 0;
 }
@@ -139,13 +134,13 @@ static int texts_put(const struct decided_texts *t, raytrain_checkpoint *ck,
 {
     json_t *list = json_array();
     char *text = NULL;
-    int rc = list ? 0 : no_memory(err);
+    int rc = list ? 0 : error_no_memory(err);
 
     for (size_t i = 0; i < t->n && rc == 0; i++)
         if (json_array_append_new(list, json_string(t->texts[i])) < 0)
-            rc = no_memory(err);
+            rc = error_no_memory(err);
     if (rc == 0 && !(text = json_dumps(list, JSON_COMPACT)))
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     if (rc == 0)
         rc = checkpoint_put_string(ck, name, text, err);
     json_decref(list);
@@ -254,7 +249,7 @@ static int first_index_decide(raytrain_context *ctx, const char *dataset,
     if (ctx->env.run_dir &&
         asprintf(&directory, "%s/data/%s", ctx->env.run_dir, dataset) < 0) {
         directory = NULL;
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     }
     rc = comm_agree(ctx->comm, rc, err);
     w = dataset_watch_begin(&watch, ctx, dataset);

@@ -38,7 +38,7 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
     if (ctx->env.run_dir &&
         asprintf(&directory, "%s/data/%s", ctx->env.run_dir, cfg->name) < 0) {
         directory = NULL;
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     }
     rc = comm_agree(ctx->comm, rc, err);
     env->all = ctx->comm;

@@ -110,7 +110,7 @@ static struct device_batches *batches_create(const raytrain_dataset *ds, int dev
         b->places[1] = calloc(b->schema->n_columns + 1, sizeof *b->places[1]);
     }
     if (!b || !b->places[0] || !b->places[1]) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         batches_destroy(b);
         return NULL;
     }

@@ -45,7 +45,7 @@ static int typed_set(raytrain_context *ctx, const char *call, const char *name,
     if (!ctx->typed)
         ctx->typed = json_object();
     if (json_object_set_new(ctx->typed, name, value) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }
 

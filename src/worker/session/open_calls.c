@@ -136,7 +136,7 @@ static int opened_add(raytrain_context *ctx, const char *path, struct error *err
 {
     struct session_opened *o = calloc(1, sizeof *o);
     struct target *t = calloc(1, sizeof *t);
-    int rc = o && t ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = o && t ? 0 : error_no_memory(err);
 
     rc = comm_agree(ctx->comm, rc, err);
     if (rc == 0)

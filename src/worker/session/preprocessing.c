@@ -94,7 +94,7 @@ static int libraries_take(raytrain_context *ctx, struct error *err)
             before->kind != PREPROCESSOR_batch_mapper)
             continue;
         if (now->list[i].library && !(library = strdup(now->list[i].library)))
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         free(before->library);
         before->library = library;
     }
@@ -110,7 +110,7 @@ static int restored_check(const raytrain_context *ctx, struct error *err)
 
     before = preprocessors_text(&ctx->chain.config);
     if (!now || !before)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     else if (config->n > 0 && strcmp(now, before) != 0)
         rc = error_set(err, RAYTRAIN_EINVAL,
                        "preprocessor: the configuration has other preprocessors than "

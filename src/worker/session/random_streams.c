@@ -84,7 +84,7 @@ int session_random_init(struct session_random *r, uint64_t seed, int rank, int s
     if (r->rank_drawn && r->shared_drawn && r->drawn)
         return 0;
     session_random_clear(r);
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 void session_random_clear(struct session_random *r)

@@ -97,7 +97,7 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
         rc = session_reported_save(comm, *ck, reported ? reported : "", err);
     path = run_dir_checkpoint(ctx->env.run_dir, (long)meta.training_iteration);
     if (rc == 0 && !path)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0) {
         rc = saving_begin(ctx->saving, comm, *ck, &meta, path, err);
@@ -114,7 +114,7 @@ static int line_append(raytrain_context *ctx, const struct report_line *line,
 {
     report_line_write(line, &ctx->line);
     if (ctx->line.no_memory)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return journal_append(ctx->journal, ctx->line.text, ctx->line.n, err);
 }
 
@@ -158,7 +158,7 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
     int rc;
 
     if (!path)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (has_checkpoint) {
         saving_figures(ctx->saving, &saved);
         line.saved = &saved;

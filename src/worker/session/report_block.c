@@ -212,7 +212,7 @@ int report_disagreement(const struct report_face faces[], int size, struct error
     int refused = -1;
 
     if (!in)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (int i = size - 1; i >= 0; i--) {
         if (faces[i].refused)
             refused = i;

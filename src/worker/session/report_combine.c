@@ -41,7 +41,7 @@ static int many_names_differ(const raytrain_metric metrics[], size_t n,
     int rc = 0;
 
     if (!names)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; i < n; i++)
         names[i] = metrics[i].name;
     qsort(names, n, sizeof *names, by_name);
@@ -82,7 +82,7 @@ static int combined_alloc(struct combined *c, size_t n, struct error *err)
     c->stats = calloc(n + 1, sizeof *c->stats);
     c->values = calloc(n + 1, sizeof *c->values);
     if (!c->stats || !c->values)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }
 
@@ -142,7 +142,7 @@ static int disagreement(raytrain_context *ctx, const struct combined *c,
     int rc, ended;
 
     if (!all)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     report_face_fill(&mine, &c->report, err->text);
     rc = ctx->comm->ops->allgather(ctx->comm, &mine, sizeof mine, all, &why);
     ended = rc == 0 ? report_first_ended(all, ctx->comm->size) : -1;
@@ -192,7 +192,7 @@ static int values_share(raytrain_context *ctx, struct combined *c, struct error 
 {
     size_t n = c->report.n_metrics;
     double *values = malloc((n + 1) * sizeof *values);
-    int rc = values ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = values ? 0 : error_no_memory(err);
 
     rc = comm_agree(ctx->comm, rc, err);
     for (size_t i = 0; rc == 0 && i < n; i++)

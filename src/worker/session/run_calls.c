@@ -47,7 +47,7 @@ static int artifacts_make(raytrain_context *ctx, struct error *err)
         return 0;
     ctx->artifacts = run_dir_file(ctx->env.run_dir, RUN_DIR_ARTIFACTS);
     if (!ctx->artifacts)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (fs_mkdirs_durable(ctx->artifacts, 0777, err) == 0)
         return 0;
     free(ctx->artifacts);

@@ -49,7 +49,7 @@ static int numbers_read(raytrain_checkpoint *ck, const char *name, uint64_t **nu
     *n = (size_t)tensor.shape[0];
     *numbers = calloc(*n, sizeof **numbers);
     if (!*numbers)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     tensor.data = *numbers;
     if (checkpoint_get(ck, name, &tensor, NULL, err) < 0) {
         free(*numbers);
@@ -105,7 +105,7 @@ static int drawn_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
     grown = calloc(room, sizeof *grown);
     if (!grown) {
         free(read);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     memcpy(grown, read, n * sizeof *grown);
     free(read);
@@ -163,7 +163,7 @@ static int dataset_save(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck
     ds->saved[3] = ds->state.kind.block;
     ds->saved[4] = ds->state.kind.window;
     if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = checkpoint_put(ck, name, &tensor, NULL, err);
     free(name);
     return rc;
@@ -190,7 +190,7 @@ static int dataset_restore(raytrain_context *ctx, size_t i, raytrain_checkpoint 
     int got;
 
     if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     got = numbers_read(ck, name, &numbers, &n, err);
     if (got == 1 && n != 2 && n != 5)
         got = error_set(err, RAYTRAIN_ECORRUPT, "%s: %s does not hold a position",
@@ -244,8 +244,7 @@ int session_reported_save(struct comm *comm, raytrain_checkpoint *ck,
 {
     uint64_t n = 0;
     char *padded = comm->rank == 0 ? reported_pad(reported, &n) : NULL;
-    int rc =
-        comm->rank > 0 || padded ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = comm->rank > 0 || padded ? 0 : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)

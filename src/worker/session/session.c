@@ -261,7 +261,7 @@ static int session_init(raytrain_context *ctx, struct error *err)
                                             .size = env->world->size};
     ctx->datasets = calloc(n > 0 ? n : 1, sizeof *ctx->datasets);
     if (!ctx->datasets)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return session_random_init(&ctx->random, env->config->seed, env->world->rank,
                                env->world->size, err);
 }
@@ -273,7 +273,7 @@ int session_create(const struct session_env *env, raytrain_context **out,
     int rc;
 
     if (!ctx)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     ctx->env = *env;
     if (session_init(ctx, err) < 0)
         goto failed;
@@ -311,7 +311,7 @@ int session_create_alone(const struct session_env *env, raytrain_context **out,
     raytrain_context *ctx = calloc(1, sizeof *ctx);
 
     if (!ctx)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     ctx->env = *env;
     if (session_init(ctx, err) < 0 || !session_user_comm(ctx, err)) {
         session_destroy(ctx, false);

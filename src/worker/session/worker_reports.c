@@ -56,13 +56,12 @@ int session_worker_reports(raytrain_context *ctx, const char *reported, char **o
         return 0;
     }
     sizes = calloc(comm->rank == 0 ? (size_t)comm->size : 1, sizeof *sizes);
-    rc = comm_agree(comm, sizes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"),
-                    err);
+    rc = comm_agree(comm, sizes ? 0 : error_no_memory(err), err);
     if (rc == 0)
         rc = comm->ops->gatherv(comm, mine, strlen(mine), &texts, sizes, 0, err);
     if (rc == 0 && comm->rank == 0 &&
         !(*out = workers_join(texts, sizes, comm->size, (size_t)total)))
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     free(texts);
     free(sizes);
     return rc;

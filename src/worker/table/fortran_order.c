@@ -101,8 +101,7 @@ int fortran_order_expand(struct table *t, const struct fortran_array *a, size_t 
         return -1;
     job.to = e.bytes;
     job.block = malloc(BLOCK_ROWS * BLOCK_ELEMENTS * job.width);
-    rc = job.block ? blocks_copy(&job, err)
-                   : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    rc = job.block ? blocks_copy(&job, err) : error_no_memory(err);
     free(job.block);
     if (rc == 0)
         return expansion_end(&e, t, source, err);

@@ -91,9 +91,7 @@ static int gunzip_next(struct gunzip *g, struct error *err)
             "compress it again",
             g->source->path);
     g->ended = false;
-    return inflateReset(&g->z) == Z_OK
-               ? 0
-               : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return inflateReset(&g->z) == Z_OK ? 0 : error_no_memory(err);
 }
 
 /* Some more of the content into out[0..size); *left is how much is left there. */
@@ -114,7 +112,7 @@ static int gunzip_step(struct gunzip *g, unsigned char *out, uint64_t size,
     g->z.avail_out = room;
     rc = inflate(&g->z, Z_NO_FLUSH);
     if (rc == Z_MEM_ERROR)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
         return gunzip_damaged(g, g->z.msg ? g->z.msg : "damaged compressed data", err);
     g->ended = rc == Z_STREAM_END;
@@ -145,7 +143,7 @@ int gunzip_file(const struct source *s, unsigned char *out, uint64_t size,
     int rc = 0;
 
     if (inflateInit2(&g.z, WINDOW_GZIP) != Z_OK)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (uint64_t left = size; left > 0 && rc == 0;) {
         if (g.ended && g.z.avail_in == 0 && g.read == s->size)
             rc = gunzip_contradicts(&g, "it has less than its header claims", err);

@@ -23,7 +23,7 @@ static int item_add(struct left_out *l, const char *name, const char *why, bool 
     if (!item.name || !item.why) {
         free(item.name);
         free(item.why);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     items[l->n++] = item;
     return 0;
@@ -39,7 +39,7 @@ int left_out_column(struct left_out *l, const char *name, const char *why,
     if (!l->names)
         l->names = dictionary_create();
     if (!l->names)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (dictionary_find(l->names, name, strlen(name)) >= 0)
         return 0;
     if (dictionary_add(l->names, name, strlen(name), &code, err) < 0)

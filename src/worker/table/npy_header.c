@@ -199,7 +199,7 @@ static struct npy_field *field_add(struct parser *p)
     struct npy_field *fields = reallocarray(h->fields, h->n_fields + 1, sizeof *fields);
 
     if (!fields) {
-        error_set(p->err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(p->err);
         return NULL;
     }
     h->fields = fields;
@@ -393,7 +393,7 @@ static int header_parse(struct parser *p, const struct source *s, uint64_t at,
         return damaged(p);
     text = malloc(bytes + 1);
     if (!text)
-        return error_set(p->err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(p->err);
     p->h->bytes = begin + bytes;
     p->at = text;
     p->end = text + bytes;

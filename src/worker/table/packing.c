@@ -132,7 +132,7 @@ static int chunk_read(struct packing_cache *cache, const struct packing *p,
         return 0;
     }
     if (!buffer_reserve(&cache->in, &cache->in_bytes, room))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     read = fs_pread_full(s->fd, cache->in, chunk->bytes, chunk->offset);
     if (read < 0 && errno != ENODATA)
         return fs_error(err, "read", s->path);
@@ -193,7 +193,7 @@ static int band_fill(struct packing_cache *cache, const struct packing *p,
     if (whole && n == 1)
         return chunk_read(cache, p, chunks, s, rows, err);
     if (!buffer_reserve(&cache->out, &cache->out_bytes, chunk_bytes(p)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (uint64_t i = 0; i < n; i++) {
         if (chunk_read(cache, p, &chunks[i], s, cache->out, err) < 0)
             return -1;
@@ -216,7 +216,7 @@ static int band_get(struct packing_cache *cache, const struct packing *p,
     band_cache_make_room(cache->bands, bytes);
     unpacked = malloc(bytes);
     if (!unpacked)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (band_fill(cache, p, chunks, s, band, unpacked, err) < 0) {
         free(unpacked);
         return -1;

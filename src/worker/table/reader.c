@@ -164,7 +164,7 @@ static int files_open(const struct reader_job *job, const struct data_files *fil
                                  .size = job->size,
                                  .words = &words,
                                  .left_out = job->left_out ? job->left_out : &unwanted};
-    int rc = parts ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    int rc = parts ? 0 : error_no_memory(err);
 
     for (size_t i = 0; i < files->n && rc == 0; i++) {
         one.path = files->paths[i];

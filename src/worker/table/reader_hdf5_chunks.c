@@ -130,7 +130,7 @@ int hdf5_pack(hid_t dataset, const raytrain_tensor *all, struct table *t,
         return 0;
     chunks = calloc(n + 1, sizeof *chunks);
     if (!chunks)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (uint64_t i = 0; i < n && rc == 0; i++)
         rc = chunk_find(dataset, &p, i, &chunks[i]);
     if (rc < 0)

@@ -42,7 +42,7 @@ static int deep_add(void *arg, hid_t group, const char *name, bool is_dataset)
     if (++l->n_deep > DEEP_MOST)
         return 1;
     if (asprintf(&path, "%s/%s", l->group, name) < 0)
-        return error_set(l->err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(l->err);
     rc = skip(l, path, "is in a group: name it in the option `columns`");
     free(path);
     return rc;
@@ -91,12 +91,12 @@ static int name_add(struct listing *l, const char *link)
     if ((names->n & (names->n - 1)) == 0) {
         grown = reallocarray(names->all, names->n ? 2 * names->n : 1, sizeof *grown);
         if (!grown)
-            return error_set(l->err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(l->err);
         names->all = grown;
     }
     name.link = strdup(link);
     if (!name.link)
-        return error_set(l->err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(l->err);
     names->all[names->n++] = name;
     return 0;
 }

@@ -189,7 +189,7 @@ static int labels_by_convention(const char *path, char **out, struct error *err)
         if (asprintf(out, "%.*s" IDX_LABELS "%s", (int)(images - path), path,
                      ENDINGS[i]) < 0) {
             *out = NULL;
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         }
         if (access(*out, F_OK) < 0) {
             free(*out);
@@ -207,7 +207,7 @@ static int labels_open(const struct dataset_config *cfg, struct table *t,
     int fd, rc = -1;
 
     if (cfg->label && !(path = strdup(cfg->label)))
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (!path && labels_by_convention(cfg->path, &path, err) < 0)
         return -1;
     if (!path) /* only features */

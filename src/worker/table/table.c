@@ -31,7 +31,7 @@ static int array_grow(void **array, size_t n, size_t size, struct error *err)
     void *grown = reallocarray(*array, n + 1, size);
 
     if (!grown)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     *array = grown;
     return 0;
 }
@@ -294,7 +294,7 @@ static int cache_create(struct table *t, struct error *err)
         bands += most > 0;
     }
     t->cache = packing_cache_create(bands, bytes < CACHE_BYTES ? CACHE_BYTES : bytes);
-    return t->cache ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return t->cache ? 0 : error_no_memory(err);
 }
 
 static void packings_number(struct table *t)
@@ -385,7 +385,7 @@ int table_add_packing(struct table *t, const struct packing *packing,
         return -1;
     grown = reallocarray(t->chunks, t->n_chunks + n + 1, sizeof *grown);
     if (!grown)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     t->chunks = grown;
     memcpy(grown + t->n_chunks, chunks, n * sizeof *grown);
     t->packings[t->n_packings] = *packing;

@@ -144,7 +144,7 @@ static int parts_join(struct table parts[], size_t n, struct table *out,
     out->chunks = calloc(n_chunks + 1, sizeof *out->chunks);
     if (!extents || !out->sources || !out->packings || !out->chunks) {
         free(extents);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     for (size_t i = 0; i < n; i++)
         sources_move(out, &parts[i]);

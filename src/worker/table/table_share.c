@@ -35,7 +35,7 @@ static int table_allocate(struct table *t, const struct share_header *h,
     t->packings = calloc(h->n_packings + 1, sizeof *t->packings);
     t->chunks = calloc(h->n_chunks + 1, sizeof *t->chunks);
     if (!t->columns || !t->extents || !t->sources || !t->packings || !t->chunks)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     return 0;
 }
 

@@ -111,7 +111,7 @@ static int end_find(const struct source *s, struct directory *d, struct error *e
     int rc;
 
     if (!tail)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = zip_read(s, tail, n, s->size - n, err);
     while (rc == 0 && !found && at > 0)
         found = end_is_at(tail, n, --at);
@@ -198,7 +198,7 @@ static int entries_parse(const struct source *s, const unsigned char *p, size_t 
             continue;
         grown = reallocarray(out->all, out->n + 1, sizeof m);
         if (!grown)
-            return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            return error_no_memory(err);
         out->all = grown;
         out->all[out->n++] = m;
     }
@@ -218,7 +218,7 @@ int zip_list(const struct source *s, struct zip_members *out, struct error *err)
         return zip_damaged(s, "its directory is too large", err);
     bytes = malloc(d.bytes + 1);
     if (!bytes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = zip_read(s, bytes, d.bytes, d.offset, err);
     if (rc == 0)
         rc = entries_parse(s, bytes, d.bytes, out, err);
@@ -308,7 +308,7 @@ static int inflation_step(struct inflation *f, unsigned char *out, uint64_t size
     *n = room - f->z.avail_out;
     *end = rc == Z_STREAM_END;
     if (rc == Z_MEM_ERROR)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     if (rc == Z_BUF_ERROR && f->left == 0)
         return zip_damaged(f->source, "a member ends too early", err);
     if ((rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR) || *n > size)
@@ -327,7 +327,7 @@ int zip_expand(const struct source *s, const struct zip_member *m, uint64_t offs
 
     f.crc = (uint32_t)crc32(0, NULL, 0);
     if (inflateInit2(&f.z, WINDOW_DEFLATE) != Z_OK)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     while (!end && rc == 0) {
         rc = inflation_step(&f, out + done, m->bytes - done, &n, &end, err);
         if (rc == 0)

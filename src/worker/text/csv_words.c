@@ -3,17 +3,12 @@
 
 #include <stdlib.h>
 
-static int no_memory(struct error *err)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory for the words of a column");
-}
-
 /* Rank 0: those of all ranks, sorted, as bytes. */
 static int sorted(int ranks, const unsigned char *gathered, const size_t sizes[],
                   unsigned char **bytes, size_t *n, struct error *err)
 {
     struct dictionary *d = dictionary_create();
-    int rc = d ? 0 : no_memory(err);
+    int rc = d ? 0 : error_no_memory(err);
 
     for (int r = 0; r < ranks && rc == 0; r++) {
         rc = dictionary_unpack(d, gathered, sizes[r], NULL, err);
@@ -32,7 +27,7 @@ static int exchange(struct comm *comm, const unsigned char *own, size_t n_own,
                     unsigned char **bytes, size_t *n, struct error *err)
 {
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
-    int rc = comm_agree(comm, sizes ? 0 : no_memory(err), err);
+    int rc = comm_agree(comm, sizes ? 0 : error_no_memory(err), err);
     void *gathered = NULL, *result = NULL;
 
     if (rc == 0)
@@ -59,7 +54,7 @@ static int codes_find(const struct dictionary *own, const struct dictionary *all
 
     *codes = malloc((count + 1) * sizeof **codes);
     if (!*codes)
-        return no_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < count; i++) {
         const char *word = dictionary_word(own, i, &n);
 
@@ -74,7 +69,7 @@ static int sort_own(struct dictionary **own, struct dictionary **all, int32_t **
 {
     *codes = malloc((dictionary_count(*own) + 1) * sizeof **codes);
     if (!*codes)
-        return no_memory(err);
+        return error_no_memory(err);
     if (dictionary_sort(*own, *codes, err) < 0) {
         free(*codes);
         *codes = NULL;
@@ -94,7 +89,7 @@ static int merge(struct comm *comm, const struct dictionary *own,
 
     *all = dictionary_create();
     if (rc == 0 && !*all)
-        rc = no_memory(err);
+        rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
         rc = exchange(comm, packed, n_packed, &bytes, &n, err);

@@ -76,7 +76,7 @@ int csv_row_line(const struct text_source sources[], size_t n, char delimiter,
     int rc = self ? 0 : -1;
 
     if (rc == 0 && !bytes)
-        rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = error_no_memory(err);
     if (rc == 0)
         rc = csv_files_look(self, &files, sources, n, delimiter, header, err);
     for (size_t i = 0; rc == 0 && i < n; i++)

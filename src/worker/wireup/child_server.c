@@ -117,7 +117,7 @@ static int variables_append(const struct pmix_message *m, char **variables, size
     char *longer = realloc(*variables, *n + m->n + 1);
 
     if (!longer)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     memcpy(longer + *n, m->text, m->n);
     longer[*n + m->n] = '\0';
     *variables = longer;
@@ -178,7 +178,7 @@ static void messages_serve(struct child_server *s, struct error *err)
         if (s->in.kind == PMIX_MESSAGE_FENCE)
             last = pmix_fence_append(&s->in, &data, &n);
         if (last < 0)
-            error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+            error_no_memory(err);
         if (last < 0 || (last > 0 && fence_serve(s, data, n, err) < 0))
             break;
         if (last > 0)
@@ -210,7 +210,7 @@ int child_server_start(const struct child_server_config *config,
     *variables = NULL;
     *n = 0;
     if (!s)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     s->config = *config;
     s->process = (struct child)CHILD_INIT;
     s->dir = (struct node_dir)NODE_DIR_INIT;

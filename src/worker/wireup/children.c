@@ -99,7 +99,7 @@ static int hosts_print(const struct wireup *w, FILE *out, struct error *err)
     int *leaders = leaders_find(w), rc = 0;
 
     if (!leaders)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (int node = 0; rc == 0 && node < w->world.n_nodes; node++) {
         char *host = node == w->world.node_rank
                          ? strdup(w->world.host)
@@ -127,7 +127,7 @@ static char *hosts_list(const struct wireup *w, struct error *err)
     if (out && fclose(out) == 0 && rc == 0)
         return list;
     if (rc == 0 || !out)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     free(list);
     return NULL;
 }
@@ -153,7 +153,7 @@ int wireup_server_start_child(struct wireup *w, const char *nspace,
     *variables = NULL;
     *n = 0;
     if (hosts && !ranks)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     if (hosts && ranks)
         rc = child_server_start(&config, &w->child_server, variables, n, err);
     free(hosts);

@@ -552,7 +552,7 @@ int rabit_tracker_start(int listening, int members,
     *out = NULL;
     if (!t) {
         close(listening);
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     }
     t->listening = listening;
     t->n = members;

@@ -19,7 +19,7 @@
 
 static int impl_oom(struct error *err)
 {
-    return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+    return error_no_memory(err);
 }
 
 static int xgboost_open(struct error *err)

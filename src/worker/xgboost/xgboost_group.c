@@ -45,8 +45,7 @@ static int members_world(struct comm *c, const struct world *world, struct world
     bool one = true;
 
     *out = *world;
-    rc = comm_agree(c, nodes ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"),
-                    err);
+    rc = comm_agree(c, nodes ? 0 : error_no_memory(err), err);
     if (rc == 0)
         rc = c->ops->allgather(c, &world->node_rank, sizeof *nodes, nodes, err);
     for (int r = 1; rc == 0 && r < c->size; r++)
@@ -72,7 +71,7 @@ static int tracker_start(struct xgboost_group *g, struct meeting *m, struct erro
     config = wanted ? json_dumps(wanted, JSON_COMPACT) : NULL;
     json_decref(wanted);
     if (!config)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     rc = x->XGTrackerCreate(config, &g->tracker);
     free(config);
     if (rc != 0 || x->XGTrackerRun(g->tracker, "{}") != 0 ||
@@ -176,7 +175,7 @@ static int member_join(struct xgboost_group *g, const struct meeting *m,
     int rc = -1;
 
     if (!config)
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
     else if (g->x->XGCommunicatorInit(config) != 0)
         xgboost_fail(g->x, RAYTRAIN_ECOMM, "the workers cannot connect for XGBoost",
                      err);
@@ -194,8 +193,7 @@ int xgboost_group_join(const struct xgboost_library *x, struct comm *c,
 {
     struct xgboost_group *g = calloc(1, sizeof *g);
     struct meeting m;
-    int rc =
-        comm_agree(c, g ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory"), err);
+    int rc = comm_agree(c, g ? 0 : error_no_memory(err), err);
 
     *out = NULL;
     memset(&m, 0, sizeof m);

@@ -147,7 +147,7 @@ static float *weights_make(const struct gbdt_shard *s, uint64_t *n, struct error
     *n = s->groups ? s->n_groups : s->rows;
     weights = calloc(*n + 1, sizeof *weights);
     if (!weights) {
-        error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        error_no_memory(err);
         return NULL;
     }
     if (!s->groups)
@@ -256,7 +256,7 @@ int xgboost_matrix_describe_features(const struct xgboost_library *x, void *hand
                          json_array_size(options->types), f->n);
     texts = calloc(f->n + 1, sizeof *texts);
     if (!texts)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (size_t i = 0; f->names && i < f->n; i++)
         texts[i] = f->names[i];
     if (f->names)

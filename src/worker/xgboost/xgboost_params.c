@@ -194,8 +194,7 @@ static int value_set(struct booster *b, const char *name, json_t *value,
     for (size_t i = 0; rc == 0 && i < n; i++) {
         char *text = gbdt_param_text(theirs, lists, i);
 
-        rc = text ? param_set(b, name, text, err)
-                  : error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        rc = text ? param_set(b, name, text, err) : error_no_memory(err);
         free(text);
     }
     json_decref(theirs);

@@ -24,7 +24,7 @@ int xgboost_bytes(const struct xgboost_library *x, void *model, const char *form
         return xgboost_fail(x, RAYTRAIN_EFAILED, "the model as bytes", err);
     *bytes = malloc(length + 1);
     if (!*bytes)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     memcpy(*bytes, theirs, length);
     *n = length;
     return 0;

@@ -168,7 +168,7 @@ int xgboost_text_scores(const char *line, const char *const *names, size_t n,
         return line_odd(line, err);
     copy = strdup(line + 2 + round);
     if (!copy)
-        return error_set(err, RAYTRAIN_ENOMEM, "out of memory");
+        return error_no_memory(err);
     for (text = strtok_r(copy, "\t", &rest); text && rc == 0;
          text = strtok_r(NULL, "\t", &rest)) {
         if (out->n == GBDT_SCORES_MAX)
