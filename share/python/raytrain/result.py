@@ -203,19 +203,21 @@ class Result:
         if not self.path or metric in self._warned:
             return
         files = checkpoint_files(self.path)
-        kinds = [(report["training_iteration"], isinstance(report.get("reported"), dict))
-                 for report in self._reports()
-                 if report["training_iteration"] in files and report.get("world_size") != 1
-                 and metric in (report.get("by_rank") or {})]
+        kinds = [
+            (report["training_iteration"], isinstance(report.get("reported"), dict))
+            for report in self._reports()
+            if report["training_iteration"] in files
+            and report.get("world_size") != 1
+            and metric in (report.get("by_rank") or {})]
         for (_, before), (iteration, now) in zip(kinds, kinds[1:]):
             if before != now:
                 self._warned.add(metric)
                 words = ["the mean over the workers", "the value of rank 0"]
                 warnings.warn(
-                    f"{metric} is {words[now]} from the checkpoint of iteration {iteration} "
-                    f"on, and {words[before]} before: they are compared as they are; "
-                    "metrics_dataframe and h5dump have the means and the values of rank 0 of "
-                    "all reports", stacklevel=4)
+                    f"{metric} is {words[now]} from the checkpoint of iteration "
+                    f"{iteration} on, and {words[before]} before: they are compared as "
+                    "they are; metrics_dataframe and h5dump have the means and the "
+                    "values of rank 0 of all reports", stacklevel=4)
                 return
 
     def get_best_checkpoint(self, metric: str, mode: str) -> Checkpoint | None:
