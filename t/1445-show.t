@@ -42,7 +42,7 @@ test_expect_success 'lines of several ranks have their rank, and equal lines are
 	sed "s/^[^ ]*:1: /HOST:1: /" err >got && echo "HOST:1: I am special" >want &&
 	test_cmp want got &&
 	test_must_fail grep "[12]0%.*10" out && grep "^ranks 0-2: bye$" out &&
-	test "$(grep -c loaded out)" -le 3 && grep "100%$" out
+	loaded=$(grep -c loaded out) && test "$loaded" -le 3 && grep "100%$" out
 '
 test_expect_success 'a list chooses the ranks' '
 	$run -n 3 --show 1-2 -q --name list -- sh -c "echo I am \$RANK" >out 2>err &&

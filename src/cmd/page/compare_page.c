@@ -385,7 +385,7 @@ static void values_write(FILE *out, const struct compared *c)
     fputs("<div class=\"wide\" tabindex=\"0\" role=\"group\" "
           "aria-labelledby=\"metrics-title\">",
           out);
-    grid_begin(&g, out, "Means over the workers", titles,
+    grid_begin(&g, out, "Values in the reports", titles,
                sizeof titles / sizeof *titles);
     for (i = 0; i < n && i < most; i++)
         value_rows(&g, c, name_at(c, i));

@@ -126,7 +126,7 @@ static void table_write(FILE *out, const struct facts *f)
     struct grid g;
     size_t i;
 
-    grid_begin(&g, out, "Means over the workers", titles,
+    grid_begin(&g, out, "Values in the reports", titles,
                sizeof titles / sizeof *titles);
     for (i = 0; i < f->table.n_columns && i < ROWS_SHOWN; i++) {
         const struct metric_column *c = &f->table.columns[i];
