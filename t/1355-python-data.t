@@ -397,9 +397,9 @@ class Custom(DataConfig):
 
 def train():
     rank = raytrain.get_context().get_world_rank()
+    odd = iter(())
     if rank == 1:
-        odd = raytrain.get_dataset_shard("odd")
-        assert sum(len(b["id"]) for b in odd.iter_batches()) == 2500
+        odd = iter(raytrain.get_dataset_shard("odd").iter_batches(batch_size=417))
     else:
         try:
             raytrain.get_dataset_shard("odd")
@@ -414,6 +414,8 @@ def train():
         assert np.array_equal(b["twice"], b["id"] * 2)
         with open(f"seen-{rank}", "a") as file:
             file.write("".join(f"{i}\n" for i in b["id"]))
+        with open("seen-odd", "a") as file:
+            file.write("".join(f"{i}\n" for i in next(odd, {"id": ()})["id"]))
         raytrain.report({"k": k}, checkpoint=Checkpoint.from_dict({"k": k}))
         if k == 2 and attempt == 0:
             raytrain.report({"k": k})
@@ -421,9 +423,11 @@ def train():
 
 def seen():
     rows = [int(i) for r in range(2) for i in open(f"seen-{r}")]
-    for r in range(2):
-        os.unlink(f"seen-{r}")
+    odd = [int(i) for i in open("seen-odd")]
+    for name in "0", "1", "odd":
+        os.unlink(f"seen-{name}")
     assert sorted(rows) == list(range(5000)) != rows, len(rows)
+    assert sorted(odd) == list(range(1, 5000, 2)), len(odd)
 
 if __name__ == "__main__":
     fit(train, {"train": "large.h5"}, dataset_config=Custom(),
@@ -431,6 +435,7 @@ if __name__ == "__main__":
              "checkpoint_config": raytrain.CheckpointConfig(mode="sync")})
     seen()
     DataParallelTrainer.restore("runs/custom").fit()  # at the end of the epoch
+    assert not [name for name in os.listdir() if name.startswith("seen-")]
 EOT
 test_expect_success 'configure() of a DataConfig says which rows a worker reads, also after restarts' '
 	"$PYTHON" custom.py 2>err && ! ls -d runs/custom.rows-*
@@ -494,9 +499,13 @@ test_expect_success 'streaming_split() divides rows in a process that is not a w
 	    except ValueError as error:
 	        assert "streaming_split: " in str(error), error
 	context = raytrain.data.DataContext.get_current()
-	options = DataConfig.default_ingest_options()
-	options.resource_limits.object_store_memory = 10e9
-	for setting in lambda: setattr(context, "target_max_block_size", 1), \
+	options = raytrain.data.ExecutionOptions(
+	    resource_limits=raytrain.data.ExecutionResources(object_store_memory=10e9))
+	assert options.resource_limits.copy(cpu=2) == raytrain.data.ExecutionResources.for_limits(
+	    cpu=2, object_store_memory=10e9)
+	for setting in lambda: setattr(context.execution_options, "preserve_order", True), \
+	               lambda: setattr(options.resource_limits, "cpu", 32), \
+	               lambda: setattr(context, "target_max_block_size", 1), \
 	               lambda: setattr(context, "execution_options", options), \
 	               lambda: DataConfig(execution_options=options):
 	    with warnings.catch_warnings(record=True) as caught:

@@ -141,27 +141,69 @@ static int random_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
 
 /* ---- Datasets ---- */
 
-/* A dataset that this attempt has not opened keeps its position. */
-static int dataset_save(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck,
-                        struct error *err)
-{
-    struct session_dataset *ds = &ctx->datasets[i];
-    raytrain_tensor tensor = {
-        .data = ds->saved, .dtype = RAYTRAIN_UINT64, .ndim = 1, .shape = {5}};
-    char *name;
-    int rc;
+/* Numbers of a position, as they are saved: epoch, position, rows, block, window. */
+#define POSITION_NUMBERS (sizeof ((struct session_dataset *)NULL)->saved / sizeof(uint64_t))
 
+/* A dataset that this attempt has not opened keeps its position. */
+static void position_take(struct session_dataset *ds)
+{
     if (ds->shard) {
         dataset_state_get(ds->shard, &ds->state);
         ds->has_state = true;
     }
-    if (!ds->has_state)
-        return 0;
     ds->saved[0] = ds->state.epoch;
     ds->saved[1] = ds->state.position;
     ds->saved[2] = ds->state.rows;
     ds->saved[3] = ds->state.kind.block;
     ds->saved[4] = ds->state.kind.window;
+}
+
+/*
+ * COLLECTIVE. The farthest position of all ranks, since some datasets are read by some
+ * ranks alone: first the epoch that any has reached, then the farthest in it. `scratch`
+ * has room for all numbers of all datasets.
+ */
+static int positions_agree(raytrain_context *ctx, struct comm *comm, int64_t *scratch,
+                           struct error *err)
+{
+    size_t n = ctx->env.config->n_datasets, rest = POSITION_NUMBERS - 1;
+
+    for (size_t i = 0; i < n; i++) {
+        struct session_dataset *ds = &ctx->datasets[i];
+
+        position_take(ds);
+        scratch[i] = ds->has_state ? (int64_t)ds->saved[0] : -1;
+    }
+    if (comm->ops->allreduce(comm, scratch, n, COMM_INT64, COMM_MAX, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        struct session_dataset *ds = &ctx->datasets[i];
+        bool there = ds->has_state && (int64_t)ds->saved[0] == scratch[i];
+
+        for (size_t k = 0; k < rest; k++)
+            scratch[n + i * rest + k] = there ? (int64_t)ds->saved[k + 1] : 0;
+    }
+    if (comm->ops->allreduce(comm, scratch + n, n * rest, COMM_INT64, COMM_MAX, err) <
+        0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        ctx->datasets[i].saved[0] = (uint64_t)scratch[i];
+        for (size_t k = 0; k < rest; k++)
+            ctx->datasets[i].saved[k + 1] = (uint64_t)scratch[n + i * rest + k];
+    }
+    return 0;
+}
+
+static int dataset_put(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck,
+                       struct error *err)
+{
+    raytrain_tensor tensor = {.data = ctx->datasets[i].saved,
+                              .dtype = RAYTRAIN_UINT64,
+                              .ndim = 1,
+                              .shape = {POSITION_NUMBERS}};
+    char *name;
+    int rc;
+
     if (asprintf(&name, STATE_DATASETS "%s", ctx->env.config->datasets[i].name) < 0)
         return error_no_memory(err);
     rc = checkpoint_put(ck, name, &tensor, NULL, err);
@@ -172,12 +214,20 @@ static int dataset_save(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck
 static int datasets_save(raytrain_context *ctx, struct comm *comm,
                          raytrain_checkpoint *ck, struct error *err)
 {
-    (void)comm;
-    for (size_t i = 0; i < ctx->env.config->n_datasets; i++) {
-        if (dataset_save(ctx, i, ck, err) < 0)
-            return -1;
-    }
-    return 0;
+    size_t n = ctx->env.config->n_datasets;
+    int64_t *scratch;
+    int rc;
+
+    if (n == 0)
+        return 0;
+    if (!(scratch = calloc(n * POSITION_NUMBERS, sizeof *scratch)))
+        return error_no_memory(err);
+    rc = positions_agree(ctx, comm, scratch, err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        if (scratch[i] >= 0)
+            rc = dataset_put(ctx, i, ck, err);
+    free(scratch);
+    return rc;
 }
 
 static int dataset_restore(raytrain_context *ctx, size_t i, raytrain_checkpoint *ck,
