@@ -35,6 +35,6 @@ test_expect_success 'every file has the version of configure.ac' '
 		grep -q "$file " places || { echo "no version in $file"; return 1; }
 	done &&
 	test "$(grep -c "^share/man/" places)" -gt 30 &&
-	grep -v " $version\$" places >other; test_must_be_empty other
+	{ grep -v " $version\$" places >other || :; } && test_must_be_empty other
 '
 test_done

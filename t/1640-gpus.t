@@ -189,7 +189,7 @@ test_expect_success 'a driver that is too old is wrong, and so is a worker that 
 	expect_status 4 with STANDIN_CUDA_CARDS 0 tries && found wrong copy "no CUDA card"
 '
 test_expect_success 'an NCCL that fails, or kills a worker, is wrong' '
-	expect_status 4 with STANDIN_NCCL_FAIL ncclCommInitRank:1 tries &&
+	expect_status 4 with STANDIN_NCCL_FAIL ncclCommInitRankConfig:1 tries &&
 	found ok copy "2 cards" && found wrong "sum of cards" "ncclCommInitRank" &&
 	expect_status 4 with STANDIN_NCCL_DIE 1 tries &&
 	found wrong "sum of cards" "did not come back" && no_process_left

@@ -86,7 +86,7 @@ EXTRA_DIST += t/check/standins/jax/__init__.py t/check/standins/jax/distributed.
 	t/check/standins/jax/numpy.py t/check/standins/jax/experimental/__init__.py \
 	t/check/standins/jax/experimental/multihost_utils.py
 EXTRA_DIST += t/check/file_circles.py t/check/meet.py t/check/messages.py t/check/mypy.ini \
-	t/check/named_paths.py \
+	t/check/named_paths.py t/check/python_docs.py \
 	t/check/python_layers.py t/check/tfevents.py
 
 check_PROGRAMS += t/check/train_gpu
