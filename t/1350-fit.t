@@ -754,7 +754,9 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	refused("not by those that they do not", lambda: ScalingConfig(label_selector={"z": "!a"}))
 	refused("sinfo -o %f", lambda: ScalingConfig(label_selector={"zone": "a b"}))
 	refused("a list of equal ones", lambda: ScalingConfig(label_selector=[{"z": "a"}, {}]))
-	refused("a list of 1 for 2 workers", lambda: ScalingConfig(2, label_selector=[{"z": "a"}]))
+	for workers in 2, (1, 2):
+	    refused("a list of 1 for 2 workers",
+	            lambda: ScalingConfig(workers, label_selector=[{"z": "a"}]))
 	zone = ScalingConfig(label_selector={"zone": "in(a, b)", "cpu": "rome"})
 	refused("launcher=" + repr("slurm"), lambda: fit(scaling_config=zone))
 	os.environ["SLURM_JOB_ID"] = "7"

@@ -338,6 +338,8 @@ test_expect_success TORCH 'TorchPredictor takes DataFrames, and columns as argum
 	    assert made[name].tolist() == [7, 10], made
 	assert TorchPredictor(One()).predict({"a": rows["a"], "b": rows["b"]}, dtype=torch.float32)[
 	    "predictions"].dtype == np.float32
+	assert TorchPredictor(torch.nn.Identity()).predict(rows["a"], dtype={"a": torch.float16})[
+	    "predictions"].dtype == np.float16
 	types = {"a": torch.float16, "b": torch.float16}
 	assert TorchPredictor(One()).predict(rows, dtype=types)["predictions"].dtype == np.float16
 	try:

@@ -124,14 +124,16 @@ class ScalingConfig(_Config):
         trainer_resources: Without effect, with a warning.
         use_tpu: Only False.
         topology: Only None.
-        label_selector: {key: feature}, the features that nodes of Slurm are to have
-            when fit() takes an allocation; in(A, B) is one of several.
+        label_selector: {key: feature}, the features that nodes of Slurm must have
+            when fit() takes an allocation; in(A, B) is one of several. Or a list of
+            these, one for each worker.
         spare_nodes: See raytrain.cfg(5).
         elastic_resize_monitor_interval_s: See raytrain.cfg(5).
 
     Raises:
         ValueError: TPUs are asked for, or a resource that workers cannot have, or
-            label_selector is a list of another length than num_workers.
+            label_selector is a list of another length than num_workers, or the most
+            workers of an elastic run.
     """
 
     _settings = ("num_workers", "use_gpu", "resources_per_worker", "placement_strategy",
@@ -169,11 +171,12 @@ class ScalingConfig(_Config):
                       f"workers have whole cores, {math.ceil(value)}", 3)
         self._set(locals())
         self._resources()  # what cannot be is an error here
-        if isinstance(label_selector, (list, tuple)) and isinstance(num_workers, int) \
-                and len(label_selector) != num_workers:
+        if (isinstance(label_selector, (list, tuple))
+                and len(label_selector) != self._most_workers):
             raise ValueError("ScalingConfig: label_selector is a list of "
-                             f"{len(label_selector)} for {num_workers} workers: give "
-                             "one dict for all of them, or a list with one for each")
+                             f"{len(label_selector)} for {self._most_workers} "
+                             "workers: give one dict for all of them, or a list with "
+                             "one for each")
 
     def _resources(self) -> dict[str, Any]:
         names = {"cpu": "cpu", "gpu": "gpu", "memory": "memory"}

@@ -27,6 +27,45 @@ class ExecutionResources:
         self.object_store_memory = object_store_memory
         self.memory = memory
 
+    @classmethod
+    def for_limits(cls, cpu: float | None = None, gpu: float | None = None,
+                   object_store_memory: float | None = None,
+                   memory: float | None = None) -> ExecutionResources:
+        """The same as the class itself.
+
+        Args:
+            cpu: Cores.
+            gpu: GPUs.
+            object_store_memory: Bytes in the object store of Ray.
+            memory: Bytes.
+
+        Returns:
+            That amount.
+        """
+        return cls(cpu, gpu, object_store_memory, memory)
+
+    def copy(self, cpu: float | None = None, gpu: float | None = None,
+             object_store_memory: float | None = None,
+             memory: float | None = None) -> ExecutionResources:
+        """Another amount.
+
+        Args:
+            cpu: Its cores; None: as here. So are the others.
+            gpu: GPUs.
+            object_store_memory: Bytes in the object store of Ray.
+            memory: Bytes.
+
+        Returns:
+            That amount.
+        """
+        given = {"cpu": cpu, "gpu": gpu, "object_store_memory": object_store_memory,
+                 "memory": memory}
+        changed = {name: value for name, value in given.items() if value is not None}
+        return ExecutionResources(**{**vars(self), **changed})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _set(self, name, value)
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
 
@@ -59,6 +98,9 @@ class ExecutionOptions:
         self.preserve_order = preserve_order
         self.actor_locality_enabled = actor_locality_enabled
         self.verbose_progress = verbose_progress
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _set(self, name, value)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
@@ -103,6 +145,15 @@ class DataContext:
 def says_something(options: object) -> bool:
     """Are these execution options others than the default?"""
     return options is not None and options != ExecutionOptions()
+
+
+def _set(options: object, name: str, value: Any) -> None:
+    """Keep it. To change what the object was made with is a warning."""
+    changed = name in vars(options) and vars(options)[name] != value
+    vars(options)[name] = value
+    if changed:
+        warnings.warn(f"{type(options).__name__}.{name} has no effect in raytrain: "
+                      f"{_READ_HERE}", UserWarning, stacklevel=3)
 
 
 def _shown(value: object) -> str:

@@ -103,7 +103,7 @@ class _Moments:
 
 def _sum_of(array: Any) -> Any:
     """The sum of numbers. NumPy's of integers of 64 bits wraps; those of their halves,
-    of which there are less than 2^31, do not."""
+    of which there are fewer than 2^31, do not."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
         return array.sum().item()
     upper, lower = array >> 32, array & 0xffffffff

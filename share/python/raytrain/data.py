@@ -1000,7 +1000,7 @@ class Dataset(Transforms, DataIterator):
 
         Args:
             n: How many.
-            equal: All get the same number of rows; less than n rows at the end of an
+            equal: All get the same number of rows; fewer than n rows at the end of an
                 epoch are left out.
             locality_hints: Without effect: names of nodes, n of them.
 
@@ -1359,7 +1359,8 @@ class Part(DataIterator):
         self._source = {**read._source, "rank": self.index, "size": self.of}
         handle = super()._open()
         rest = handle["rows"] % self.of
-        if self.equal and self.index == 0 and rest:
+        keeps = read._settings.get("last_batch") in (None, "keep")
+        if self.equal and self.index == 0 and rest and keeps:
             _warnings.show(None, {"warnings": [
                 f"{read!r}: its {handle['rows']} rows are not a multiple of {self.of}, "
                 f"so {rest} of them are left out at the end of an epoch: all iterators "
@@ -1446,9 +1447,15 @@ def register(datasets: Mapping[str, Any] | None,
     _registered.update({name: ds for name, ds in (datasets or {}).items()
                         if isinstance(ds, Dataset)})
     _shares.update(shares or {})
+    size = _session.facts()["world_size"]
     for name, share in _shares.items():
-        if share.ranks is not None:
-            _shard(name, share.equal)._open()
+        if share.ranks is None:
+            continue
+        _shard(name, share.equal)._open()
+        if share.ranks[-1] >= size and _session.facts()["rank"] == 0:
+            _session.session().warn(
+                f"configure() of the DataConfig gives {name!r} to workers "
+                f"{share.ranks}, and there are {size} workers now")
 
 
 @contextmanager

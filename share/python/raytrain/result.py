@@ -200,7 +200,7 @@ class Result:
     def _warn_of_kinds(self, metric: str) -> None:
         """Once, if checkpoints are compared by means over the workers and by values of
         rank 0. Of one worker they are the same."""
-        if not self.path or metric in self._warned:
+        if not self.path or metric in self._warned or not os.path.isdir(self.path):
             return
         files = checkpoint_files(self.path)
         kinds = [

@@ -80,11 +80,15 @@ class TorchPredictor(Predictor):
             data: {column: array}, a DataFrame of pandas, or an array, which is given to
                 the model as it is. One column is the argument of the model; several are
                 as many arguments or, for a model that takes one, one dict.
-            dtype: The type of all tensors, or {column: type}.
+            dtype: The type of all tensors, or {column: type} with each column.
             columns: Those that the model takes, in their order.
 
         Returns:
             {column: array}; for a DataFrame, a DataFrame with the same index.
+
+        Raises:
+            KeyError: dtype lacks a column.
+            ValueError: dtype has several types, and data is an array.
         """
         return super().predict(data, dtype=dtype, columns=columns)
 
@@ -93,20 +97,23 @@ class TorchPredictor(Predictor):
                        columns: list[str] | None = None) -> dict[str, Any]:
         import torch
 
-        def tensor(array: Any, name: str = "") -> Any:
+        def tensor(array: Any, wanted: Any) -> Any:
             made = torch.as_tensor(array, device=self.device)
-            wanted = dtype.get(name) if isinstance(dtype, dict) else dtype
             return made if wanted is None else made.to(wanted)
+
+        def type_of(name: str) -> Any:
+            return dtype[name] if isinstance(dtype, dict) else dtype
 
         if columns is not None:
             batch = {name: batch[name] for name in columns}
         if isinstance(batch, dict):
-            named = {name: tensor(array, name) for name, array in batch.items()}
+            named = {name: tensor(array, type_of(name))
+                     for name, array in batch.items()}
             inputs = list(named.values())
             if len(named) > 1 and _takes_one(self.model):
                 inputs = [named]
         else:
-            inputs = [tensor(batch)]
+            inputs = [tensor(batch, _only(dtype))]
         with torch.no_grad():
             output = self.model(*inputs)
         if isinstance(output, dict):
@@ -125,3 +132,13 @@ def _takes_one(model: torch.nn.Module) -> bool:
     kinds = [p.kind for p in parameters]
     return len(kinds) == 1 and kinds[0] in (inspect.Parameter.POSITIONAL_ONLY,
                                             inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _only(dtype: Any) -> Any:
+    """The type of an array, which has no columns."""
+    if not isinstance(dtype, dict):
+        return dtype
+    if len(dtype) != 1:
+        raise ValueError(f"TorchPredictor.predict: dtype has {len(dtype)} types, and "
+                         "an array takes one")
+    return next(iter(dtype.values()))
