@@ -142,7 +142,8 @@ static int random_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
 /* ---- Datasets ---- */
 
 /* Numbers of a position, as they are saved: epoch, position, rows, block, window. */
-#define POSITION_NUMBERS (sizeof ((struct session_dataset *)NULL)->saved / sizeof(uint64_t))
+#define POSITION_NUMBERS                                                               \
+    (sizeof((struct session_dataset *)NULL)->saved / sizeof(uint64_t))
 
 /* A dataset that this attempt has not opened keeps its position. */
 static void position_take(struct session_dataset *ds)
