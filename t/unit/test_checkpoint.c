@@ -703,6 +703,33 @@ static int32_t second_by_hdf5(const char *name)
 }
 
 /* Groups of a hundred, and one of more than fit the header of a group. */
+/* Also if it is expected again, or slab by slab. */
+static void of_a_tensor_no_more_than_a_share_is_expected(void **state)
+{
+    unsigned char data[20] = {0};
+    raytrain_tensor t = {
+        .data = data, .dtype = RAYTRAIN_UINT8, .ndim = 1, .shape = {sizeof data}};
+    raytrain_checkpoint *ck = checkpoint_create(NULL);
+
+    (void)state;
+    assert_int_equal(checkpoint_put(ck, "w", &t, NULL, NULL), 0);
+    assert_int_equal(checkpoint_put(ck, "b", &t, NULL, NULL), 0);
+    checkpoint_expect(ck, "w", &t, &(raytrain_slab){{0}, {3}}, 3);
+    assert_int_equal(checkpoint_expected(ck, SNAPSHOT_ALL), 3);
+    for (uint64_t at = 3; at < 20; at++)
+        checkpoint_expect(ck, "w", &t, &(raytrain_slab){{at}, {1}}, 3);
+    assert_int_equal(checkpoint_expected(ck, SNAPSHOT_ALL), 7);
+    checkpoint_expect(ck, "w", &t, NULL, 3);
+    assert_int_equal(checkpoint_expected(ck, SNAPSHOT_ALL), 7);
+    assert_int_equal(checkpoint_expected(ck, SNAPSHOT_DEVICES), 0);
+    t.device = RAYTRAIN_CUDA;
+    checkpoint_expect(ck, "b", &t, NULL, 3);
+    checkpoint_expect(ck, "b", &t, NULL, 3);
+    assert_int_equal(checkpoint_expected(ck, SNAPSHOT_ALL), 14);
+    assert_int_equal(checkpoint_expected(ck, SNAPSHOT_DEVICES), 7);
+    checkpoint_destroy(ck);
+}
+
 static void thousands_of_tensors_come_back(void **state)
 {
     raytrain_checkpoint *ck = ck_new();
@@ -749,6 +776,7 @@ int main(void)
         SCRATCH(what_is_not_a_checkpoint_is_reported),
         SCRATCH(a_failed_save_changes_nothing),
         SCRATCH(an_unusable_directory_is_an_error),
+        SCRATCH(of_a_tensor_no_more_than_a_share_is_expected),
         SCRATCH(thousands_of_tensors_come_back),
     };
 

@@ -298,18 +298,22 @@ int checkpoint_check_tensor(const raytrain_tensor *tensor, const raytrain_slab *
     return 0;
 }
 
-/* Ranks may have equal slabs, and divide the work: a share is never counted as more than an
- * even one. */
-void checkpoint_expect(raytrain_checkpoint *ck, const raytrain_tensor *tensor,
-                       const raytrain_slab *slab, int size)
+/* Ranks may have equal slabs, and divide the work: of a tensor, an even share is the most that
+ * counts. */
+void checkpoint_expect(raytrain_checkpoint *ck, const char *name,
+                       const raytrain_tensor *tensor, const raytrain_slab *slab,
+                       int size)
 {
-    uint64_t whole, mine;
+    struct tensor_entry *e = entry_find(ck, name, NULL);
+    uint64_t share, mine;
 
-    if (checkpoint_check_tensor(tensor, NULL, &whole, NULL) < 0 ||
-        checkpoint_check_tensor(tensor, slab, &mine, NULL) < 0)
+    if (!e || checkpoint_check_tensor(tensor, slab, &mine, NULL) < 0)
         return;
-    whole = (whole + (uint64_t)size - 1) / (uint64_t)size;
-    mine = mine < whole ? mine : whole;
+    share = e->bytes / (uint64_t)size + (e->bytes % (uint64_t)size != 0);
+    if (e->expected >= share)
+        return;
+    mine = mine < share - e->expected ? mine : share - e->expected;
+    e->expected += mine;
     ck->expected += mine;
     if (tensor->device != RAYTRAIN_HOST)
         ck->expected_devices += mine;

@@ -118,11 +118,13 @@ struct checkpoint_fetch {
 /* The size of the snapshot. What is on devices comes first in it. */
 size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s,
                                       enum checkpoint_snapshot which);
-/* Before there is a save: this tensor, or slab of one, is going to be in a snapshot, of which
- * a rank of `size` is likely to copy its share. Of all that were expected of this checkpoint,
+/* Before there is a save: this tensor of the checkpoint, or a slab of it, is going to be in a
+ * snapshot, of which a rank of `size` is likely to copy its share; all slabs of a tensor
+ * together count as one share at most. Of all that were expected of this checkpoint,
  * checkpoint_expected() is the sum. */
-void checkpoint_expect(raytrain_checkpoint *ck, const raytrain_tensor *tensor,
-                       const raytrain_slab *slab, int size);
+void checkpoint_expect(raytrain_checkpoint *ck, const char *name,
+                       const raytrain_tensor *tensor, const raytrain_slab *slab,
+                       int size);
 uint64_t checkpoint_expected(const raytrain_checkpoint *ck,
                              enum checkpoint_snapshot which);
 /* Take the snapshot: copy it to `to`, which must stay until the end of the save. The data

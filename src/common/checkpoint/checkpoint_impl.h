@@ -28,6 +28,7 @@ struct tensor_entry {
     uint64_t offset;              /* in the file */
     uint64_t first_part, n_parts; /* restored: first_part only by parts */
     bool by_parts;                /* its parts lie one after the other: by_parts.c */
+    uint64_t expected;            /* of this rank: checkpoint_expect() */
     /* While it is written: */
     const void *data;      /* of this rank */
     int device, device_id; /* where that is, as in a raytrain_tensor */
@@ -85,7 +86,7 @@ struct raytrain_checkpoint {
     int (*write_metadata)(const void *arg, struct h5_image *file, struct error *err);
     const void *write_metadata_arg;
     bool stays; /* checkpoint_stays() */
-    uint64_t expected, expected_devices; /* checkpoint_expect() */
+    uint64_t expected, expected_devices; /* sums, likewise */
     /* Restored: */
     bool restored;
     char *path;

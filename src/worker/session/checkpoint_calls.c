@@ -53,15 +53,15 @@ raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx)
 
 /* Memory for the copy is made ready while the checkpoint is being filled, or while what was
  * restored is in use. */
-static void snapshot_expect(raytrain_checkpoint *ck, const raytrain_tensor *tensor,
-                            const raytrain_slab *slab)
+static void snapshot_expect(raytrain_checkpoint *ck, const char *name,
+                            const raytrain_tensor *tensor, const raytrain_slab *slab)
 {
     const raytrain_context *ctx = session_current();
     struct saving_need need = {.device = (int)tensor->device, .id = tensor->device_id};
 
     if (!ctx || !ctx->saving)
         return;
-    checkpoint_expect(ck, tensor, slab, ctx->comm->size);
+    checkpoint_expect(ck, name, tensor, slab, ctx->comm->size);
     need.bytes = checkpoint_expected(ck, SNAPSHOT_ALL);
     if (tensor->device != RAYTRAIN_HOST)
         need.of_devices = checkpoint_expected(ck, SNAPSHOT_DEVICES);
@@ -89,7 +89,7 @@ static int put(raytrain_checkpoint *ck, const char *call, const char *name,
     if (checkpoint_give(ck, name, tensor, slab, release, arg, err) < 0)
         return session_status(NULL, -1);
     if (tensor->device != RAYTRAIN_HOST || !release) /* else it is not copied */
-        snapshot_expect(ck, tensor, slab);
+        snapshot_expect(ck, name, tensor, slab);
     return RAYTRAIN_OK;
 }
 
@@ -219,7 +219,7 @@ static int get(raytrain_checkpoint *ck, const char *call, const char *name,
     if (session_device_get(ck, name, tensor, slab, session_error(NULL)) < 0)
         return session_status(NULL, -1);
     if (session_current() && session_current()->restored == ck)
-        snapshot_expect(ck, tensor, slab);
+        snapshot_expect(ck, name, tensor, slab);
     return RAYTRAIN_OK;
 }
 
