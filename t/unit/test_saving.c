@@ -26,6 +26,7 @@
 #include "saving/snapshot.h"
 #include "scratch.h"
 #include "util/fs.h"
+#include "util/memory.h"
 
 #define LONG 300000
 
@@ -361,6 +362,24 @@ static void a_snapshot_grows_where_it_is(void **state)
     snapshot_clear(&s);
 }
 
+/* Each growth by itself would fit. */
+static void what_is_expected_is_no_more_than_a_share_of_what_was_free(void **state)
+{
+    int n_sharing = (int)(memory_available() / (8 * MIB));
+    struct snapshot s = {0};
+    struct error err;
+    size_t n = 0;
+
+    (void)state;
+    while (n < 64 * MIB && snapshot_may_expect(&s, n + 2 * MIB, n_sharing)) {
+        n += 2 * MIB;
+        assert_int_equal(snapshot_reserve(&s, n, n_sharing, &err), 0);
+    }
+    assert_in_range(n, 2 * MIB, 16 * MIB);
+    snapshot_clear(&s);
+    assert_false(snapshot_may_expect(&s, n + 2 * MIB, n_sharing));
+}
+
 /* A limit on addresses is for all of the process. */
 static void
 a_snapshot_takes_no_more_addresses_than_it_needs_if_they_are_limited(void **state)
@@ -395,6 +414,7 @@ int main(void)
         SCRATCH(memory_that_is_not_there_ahead_is_reported_by_the_save),
         SCRATCH(retention_follows_each_save),
         cmocka_unit_test(a_snapshot_grows_where_it_is),
+        cmocka_unit_test(what_is_expected_is_no_more_than_a_share_of_what_was_free),
         cmocka_unit_test(
             a_snapshot_takes_no_more_addresses_than_it_needs_if_they_are_limited),
         cmocka_unit_test(children_have_no_copy_of_a_snapshot),

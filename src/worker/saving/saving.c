@@ -215,13 +215,15 @@ static bool background_agree(struct saving *s, struct comm *comm)
 static void memory_expect(void *arg, int64_t iteration)
 {
     struct saving *s = arg;
-    size_t of_devices;
+    size_t of_devices, bytes;
     struct error why;
 
     (void)iteration;
     atomic_store(&s->expects, false);
     of_devices = atomic_load(&s->expected_devices);
-    if (memory_reserve(s, atomic_load(&s->expected), &why) == 0 && of_devices > 0)
+    bytes = atomic_load(&s->expected);
+    if (snapshot_may_expect(&s->snapshot, bytes, s->n_sharing) &&
+        memory_reserve(s, bytes, &why) == 0 && of_devices > 0)
         device_copies_pin(s->copies, s->snapshot.data, of_devices);
 }
 

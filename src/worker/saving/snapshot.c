@@ -104,6 +104,13 @@ bool snapshot_moves(const struct snapshot *s, size_t n)
     return s->data && n > s->addresses;
 }
 
+bool snapshot_may_expect(struct snapshot *s, size_t n, int n_sharing)
+{
+    if (s->expected_most == 0)
+        s->expected_most = s->room + divided(memory_available(), n_sharing);
+    return n <= s->expected_most;
+}
+
 int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *err)
 {
     char size[SIZE_TEXT_MAX];
@@ -131,5 +138,5 @@ void snapshot_clear(struct snapshot *s)
 {
     if (s->data)
         munmap(s->data, s->addresses);
-    *s = (struct snapshot){0};
+    *s = (struct snapshot){.expected_most = s->expected_most};
 }

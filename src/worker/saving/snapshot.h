@@ -18,6 +18,7 @@ struct snapshot {
     unsigned char *data; /* aligned to a page; NULL: none yet */
     size_t room;
     size_t addresses; /* that it may grow to where it is */
+    uint64_t expected_most; /* snapshot_may_expect(); 0: not yet asked */
 };
 
 /*
@@ -26,6 +27,9 @@ struct snapshot {
  * buffers: no process should be killed for a copy.
  */
 int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *err);
+/* May it have n bytes before it is known that they are needed? However often it grows, these are
+ * no more than this process's share of what was free when this was asked first. */
+bool snapshot_may_expect(struct snapshot *s, size_t n, int n_sharing);
 /* Would snapshot_reserve() unmap what is there? Else it stays where it is. */
 bool snapshot_moves(const struct snapshot *s, size_t n);
 void snapshot_clear(struct snapshot *s);
