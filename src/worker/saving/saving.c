@@ -255,8 +255,9 @@ void saving_expect(struct saving *s, const struct saving_need *need)
         atomic_store(&s->expected, bytes);
     if (of_devices > s->expected_devices)
         atomic_store(&s->expected_devices, of_devices);
-    if (!atomic_exchange(&s->expects, true))
-        background_add(s->thread, memory_expect, s, 0, &why);
+    if (!atomic_exchange(&s->expects, true) &&
+        background_add(s->thread, memory_expect, s, 0, &why) < 0)
+        atomic_store(&s->expects, false); /* the next one tries again */
 }
 
 static void thread_await(struct saving *s)
