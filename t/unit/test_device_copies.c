@@ -250,7 +250,7 @@ static void pin_elsewhere(struct device_copies *c, unsigned char *memory, size_t
 
 #define SEAM ((size_t)1 << 20)
 
-/* In another thread, and more of it later: a copy across both parts is one that goes on. */
+/* In another thread, and more of it later: a copy across all parts is one that goes on. */
 static void memory_is_pinned_ahead_and_grows(void **state)
 {
     unsigned char *p = card_alloc(N), *to = pages();
@@ -262,7 +262,8 @@ static void memory_is_pinned_ahead_and_grows(void **state)
     memset(to, 77, ROOM);
     assert_int_equal(device_copies_create(&c, &err), 0);
     assert_int_equal(device_copies_expect(c, RAYTRAIN_CUDA, 0, &err), 0);
-    pin_elsewhere(c, to, SEAM);
+    for (size_t n = SEAM / 8; n <= SEAM; n += SEAM / 8)
+        pin_elsewhere(c, to, n);
     pin_elsewhere(c, to, ROOM);
     setenv("STANDIN_CUDA_FAIL", "cuMemHostRegister_v2:0", 1);
     device_copies_begin(c, to, ROOM);

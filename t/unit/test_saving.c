@@ -380,6 +380,23 @@ static void what_is_expected_is_no_more_than_a_share_of_what_was_free(void **sta
     assert_false(snapshot_may_expect(&s, n + 2 * MIB, n_sharing));
 }
 
+static void what_is_pinned_grows_in_few_pieces(void **state)
+{
+    size_t room = 0;
+    int grown = 0;
+
+    (void)state;
+    for (uint64_t bytes = 0; bytes < (uint64_t)64 << 30; bytes += 2 * MIB) {
+        size_t before = room;
+
+        room = snapshot_growth(before, bytes);
+        assert_true(room >= bytes && room - bytes <= 256 * MIB);
+        assert_true(room - bytes <= bytes / 16 + 2 * MIB);
+        grown += room > before;
+    }
+    assert_in_range(grown, 100, 400);
+}
+
 /* A limit on addresses is for all of the process. */
 static void
 a_snapshot_takes_no_more_addresses_than_it_needs_if_they_are_limited(void **state)
@@ -414,6 +431,7 @@ int main(void)
         SCRATCH(memory_that_is_not_there_ahead_is_reported_by_the_save),
         SCRATCH(retention_follows_each_save),
         cmocka_unit_test(a_snapshot_grows_where_it_is),
+        cmocka_unit_test(what_is_pinned_grows_in_few_pieces),
         cmocka_unit_test(what_is_expected_is_no_more_than_a_share_of_what_was_free),
         cmocka_unit_test(
             a_snapshot_takes_no_more_addresses_than_it_needs_if_they_are_limited),

@@ -158,15 +158,21 @@ void device_copies_pin(struct device_copies *c, void *memory, size_t n)
 static size_t pinned_room(const struct device_copies *c, const struct card *card,
                           const unsigned char *to, size_t n)
 {
-    size_t at = (size_t)(to - c->memory), i = 0;
+    size_t at = (size_t)(to - c->memory), first = 0, end = c->n_pieces;
 
     if (!c->pinned_by || c->pinned_by->vendor != card->vendor)
         return 0;
-    while (i < c->n_pieces && c->ends[i] <= at)
-        i++;
-    if (i == c->n_pieces)
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+
+        if (c->ends[middle] <= at)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    if (first == c->n_pieces)
         return 0;
-    return n < c->ends[i] - at ? n : c->ends[i] - at;
+    return n < c->ends[first] - at ? n : c->ends[first] - at;
 }
 
 bool device_copies_refused(struct device_copies *c, struct error *why)

@@ -242,10 +242,12 @@ static int expect_prepare(struct saving *s, const struct saving_need *need,
 /* The thread takes the newest sizes, so that one job of these at most is in its queue. */
 void saving_expect(struct saving *s, const struct saving_need *need)
 {
-    size_t of_devices = units(need->of_devices);
-    size_t bytes = s->target.config.sync ? of_devices : units(need->bytes);
+    size_t of_devices = snapshot_growth(s->expected_devices, need->of_devices);
+    size_t bytes = s->target.config.sync ? 0 : units(need->bytes);
     struct error why;
 
+    if (bytes < of_devices)
+        bytes = of_devices;
     if (s->save || s->going ||
         (bytes <= s->expected && of_devices <= s->expected_devices))
         return;

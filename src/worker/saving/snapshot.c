@@ -11,7 +11,8 @@
 #include "util/memory.h"
 #include "util/size.h"
 
-#define HUGE_PAGE ((size_t)2 << 20)
+#define HUGE_PAGE  ((size_t)2 << 20)
+#define GROWTH_MAX ((size_t)256 << 20)
 
 /* Linux 5.14 faults in a whole range in one call; before that, touching a byte of each
  * page does. */
@@ -51,6 +52,15 @@ static int room_check(size_t n, int n_sharing, struct error *err)
 static size_t pages_round(size_t n)
 {
     return (n + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+size_t snapshot_growth(size_t before, uint64_t bytes)
+{
+    size_t least = before / 16 < GROWTH_MAX ? before / 16 : GROWTH_MAX;
+
+    if (bytes <= before)
+        return before;
+    return pages_round(bytes > before + least ? (size_t)bytes : before + least);
 }
 
 /* For how many bytes to take addresses, if n are wanted now: a limit on them is for all that

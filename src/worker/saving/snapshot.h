@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "util/error.h"
 
@@ -30,6 +31,9 @@ int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *
 /* May it have n bytes before it is known that they are needed? However often it grows, these are
  * no more than this process's share of what was free when this was asked first. */
 bool snapshot_may_expect(struct snapshot *s, size_t n, int n_sharing);
+/* For `bytes` that are pinned, a bit at a time, when room was `before`: what to have room for,
+ * so that many small growths are few. */
+size_t snapshot_growth(size_t before, uint64_t bytes);
 /* Would snapshot_reserve() unmap what is there? Else it stays where it is. */
 bool snapshot_moves(const struct snapshot *s, size_t n);
 void snapshot_clear(struct snapshot *s);
