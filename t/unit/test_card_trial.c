@@ -83,6 +83,19 @@ static void a_card_that_is_not_there_or_fails_is_said(void **state)
     assert_int_equal(count(), 0);
 }
 
+static void what_many_workers_add_up_to_is_exact(void **state)
+{
+    float sum = 0;
+
+    (void)state;
+    for (int rank = 0; rank < 1000000; rank++) {
+        sum += card_trial_number(rank);
+        if ((int64_t)sum != card_trial_total(rank + 1))
+            fail_msg("%d workers: %.0f, not %ld", rank + 1, sum,
+                     (long)card_trial_total(rank + 1));
+    }
+}
+
 /* The last one: its thread stays in the library. */
 static void a_driver_that_does_not_answer_is_left(void **state)
 {
@@ -102,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_card_is_copied_to_and_from),
         cmocka_unit_test(a_card_that_is_not_there_or_fails_is_said),
+        cmocka_unit_test(what_many_workers_add_up_to_is_exact),
         cmocka_unit_test(a_driver_that_does_not_answer_is_left),
     };
 

@@ -8,6 +8,7 @@
 #define RAYTRAIN_PROBE_CARD_TRIAL_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 #include "session/session.h"
 
@@ -15,6 +16,10 @@
  * limit_s seconds the answer is "silent", and this process no longer uses cards. */
 json_t *card_trial_copies(int n, double limit_s);
 
+/* What a rank adds to it, and what all of so many workers add up to: in float32, in any order,
+ * exactly. */
+float card_trial_number(int rank);
+int64_t card_trial_total(int size);
 /* COLLECTIVE, after the copies, if they are right on every rank: `sum`, as site_report.h says
  * in "card_sum", gets what came out. -1, as from a collective of a training function. */
 int card_trial_sum(raytrain_context *ctx, int device, json_t *sum, struct error *err);
