@@ -54,7 +54,7 @@ rooms () {
 	worker reduce session device rank wireup checkpoint
 	worker session saving device rank serve predict data convert preprocess frame backend mpi wireup protocol run checkpoint hdf5 comm config
 	worker life session rank loop backend wireup protocol run config
-	worker probe gbdt session device mpi wireup run hdf5 comm protocol site config
+	worker probe gbdt session device mpi wireup rank run hdf5 comm protocol site config
 	worker gbdt loop session rank data convert preprocess frame wireup comm config
 	worker lightgbm gbdt comm config
 	worker xgboost gbdt backend wireup comm config

@@ -53,11 +53,18 @@ static void expect(json_t *cards, size_t i, const char *failed, bool missing)
     }
 }
 
+static void count_up(void *n)
+{
+    ++*(int *)n;
+}
+
 static void each_card_is_copied_to_and_from(void **state)
 {
-    json_t *cards = card_trial_copies(2, 60);
+    int n = 0;
+    json_t *cards = card_trial_copies(2, 60, count_up, &n);
 
     (void)state;
+    assert_int_equal(n, 2);
     assert_int_equal(json_array_size(cards), 2);
     expect(cards, 0, NULL, false);
     expect(cards, 1, NULL, false);
@@ -68,14 +75,16 @@ static void each_card_is_copied_to_and_from(void **state)
 
 static void a_card_that_is_not_there_or_fails_is_said(void **state)
 {
-    json_t *cards = card_trial_copies(3, 60);
+    int n = 0;
+    json_t *cards = card_trial_copies(3, 60, count_up, &n);
 
     (void)state;
+    assert_int_equal(n, 3);
     expect(cards, 1, NULL, false);
     expect(cards, 2, "there is no CUDA card 2", false);
     json_decref(cards);
     setenv("STANDIN_CUDA_FAIL", "cuMemcpyDtoHAsync_v2:0", 1);
-    cards = card_trial_copies(1, 60);
+    cards = card_trial_copies(1, 60, count_up, &n);
     unsetenv("STANDIN_CUDA_FAIL");
     expect(cards, 0, "cuMemcpyDtoHAsync_v2", false);
     json_decref(cards);
@@ -99,11 +108,13 @@ static void what_many_workers_add_up_to_is_exact(void **state)
 /* The last one: its thread stays in the library. */
 static void a_driver_that_does_not_answer_is_left(void **state)
 {
+    int n = 0;
     json_t *cards;
 
     (void)state;
     setenv("STANDIN_CUDA_SILENT", "1", 1);
-    cards = card_trial_copies(1, 0.01);
+    cards = card_trial_copies(1, 0.01, count_up, &n);
+    assert_int_equal(n, 0);
     assert_string_equal(json_string_value(cards), "silent");
     json_decref(cards);
     assert_int_equal(device_cards_check(NULL), 0); /* nothing waits for it later */

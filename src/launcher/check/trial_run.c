@@ -123,7 +123,8 @@ static int config_make(const struct check_context *context, const char *storage,
         const char *key, *value;
     } fixed[] = {
         {"run_config.failure_config.start_timeout_s", "60"},
-        {"run_config.failure_config.hang_timeout_s", "60"},
+        /* The probe and NCCL (start_timeout_s) say themselves what has not answered. */
+        {"run_config.failure_config.hang_timeout_s", "90"},
         {"run_config.failure_config.max_failures", "0"},
         {"run_config.failure_config.max_preemptions", "0"},
         {"run_config.show", "none"},

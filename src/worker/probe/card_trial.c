@@ -125,9 +125,9 @@ static json_t *card_describe(int id)
 /* Freed by the last of the two threads that use it. */
 struct trial {
     pthread_mutex_t lock;
-    pthread_cond_t ended;
-    int users, n;
-    json_t *cards;
+    pthread_cond_t went_on;
+    int users, n, n_tried;
+    json_t *cards; /* NULL: not all have been tried */
 };
 
 static void trial_leave(struct trial *t)
@@ -146,28 +146,58 @@ static void *trial_run(void *arg)
     struct trial *t = arg;
     json_t *cards = json_array();
 
-    for (int id = 0; id < t->n; id++)
+    for (int id = 0; id < t->n; id++) {
         json_array_append_new(cards, card_describe(id));
+        pthread_mutex_lock(&t->lock);
+        t->n_tried++;
+        pthread_cond_signal(&t->went_on);
+        pthread_mutex_unlock(&t->lock);
+    }
     pthread_mutex_lock(&t->lock);
     t->cards = cards;
-    pthread_cond_signal(&t->ended);
+    pthread_cond_signal(&t->went_on);
     trial_leave(t);
     return NULL;
 }
 
-static json_t *trial_await(struct trial *t, double limit_s)
+static struct timespec after(double seconds)
 {
-    struct timespec until;
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += (long)(seconds * 1e3) % 1000 * 1000000;
+    t.tv_sec += (time_t)seconds + t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+/* The caller holds the lock. Has another card been tried, or are all of them? */
+static bool trial_goes_on(struct trial *t, int n_tried, double limit_s)
+{
+    const struct timespec until = after(limit_s);
+
+    while (!t->cards && t->n_tried == n_tried)
+        if (pthread_cond_clockwait(&t->went_on, &t->lock, CLOCK_MONOTONIC, &until) ==
+            ETIMEDOUT)
+            break;
+    return t->cards || t->n_tried > n_tried;
+}
+
+static json_t *trial_await(struct trial *t, double limit_s, void (*tried)(void *arg),
+                           void *arg)
+{
+    int n_tried = 0;
     json_t *cards;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(limit_s * 1e3) % 1000 * 1000000;
-    until.tv_sec += (time_t)limit_s + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&t->lock);
-    while (!t->cards && pthread_cond_clockwait(&t->ended, &t->lock, CLOCK_MONOTONIC,
-                                               &until) != ETIMEDOUT)
-        ;
+    while ((n_tried < t->n || !t->cards) && trial_goes_on(t, n_tried, limit_s)) {
+        if (n_tried == t->n_tried)
+            continue;
+        n_tried++;
+        pthread_mutex_unlock(&t->lock);
+        tried(arg);
+        pthread_mutex_lock(&t->lock);
+    }
     cards = t->cards ? json_incref(t->cards) : json_string("silent");
     if (!t->cards)
         device_abandon();
@@ -175,7 +205,7 @@ static json_t *trial_await(struct trial *t, double limit_s)
     return cards;
 }
 
-json_t *card_trial_copies(int n, double limit_s)
+json_t *card_trial_copies(int n, double limit_s, void (*tried)(void *arg), void *arg)
 {
     struct trial *t = calloc(1, sizeof *t);
     pthread_t thread;
@@ -183,7 +213,7 @@ json_t *card_trial_copies(int n, double limit_s)
     if (!t)
         return json_null();
     pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->ended, NULL);
+    pthread_cond_init(&t->went_on, NULL);
     t->users = 2;
     t->n = n;
     if (thread_start(&thread, trial_run, t, NULL) < 0) {
@@ -191,7 +221,7 @@ json_t *card_trial_copies(int n, double limit_s)
         return json_null();
     }
     pthread_detach(thread);
-    return trial_await(t, limit_s);
+    return trial_await(t, limit_s, tried, arg);
 }
 
 /* ---- A sum over the cards of all workers ---- */

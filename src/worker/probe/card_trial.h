@@ -12,9 +12,10 @@
 
 #include "session/session.h"
 
-/* Copy to each of this worker's n cards and back, as site_report.h says in "cards". New. After
- * limit_s seconds the answer is "silent", and this process no longer uses cards. */
-json_t *card_trial_copies(int n, double limit_s);
+/* Copy to each of this worker's n cards and back, as site_report.h says in "cards". New. If a
+ * card takes more than limit_s seconds the answer is "silent", and this process no longer uses
+ * cards. tried(arg) is called after each card. */
+json_t *card_trial_copies(int n, double limit_s, void (*tried)(void *arg), void *arg);
 
 /* What a rank adds to it, and what all of so many workers add up to: in float32, in any order,
  * exactly. */

@@ -16,6 +16,7 @@
 #include "probe/rank_facts.h"
 #include "probe/shared_storage.h"
 #include "protocol/site_report.h"
+#include "rank/event.h"
 #include "run/run_dir.h"
 #include "session/collectives.h"
 #include "session/session.h"
@@ -27,9 +28,11 @@
 #define N_SAVED   (1 << 18) /* float32: 1 MiB */
 #define HOST_ROOM 256
 
-/* For copies to cards and back: their driver may have to start. Less than the time after which
- * a worker that does nothing is said to hang. */
-#define CARDS_LIMIT_S 40.0
+/* For copies to a card and back: its driver may have to start. Less than the time after which
+ * the launcher, without a sign of progress, says that workers hang (check/trial_run.c). */
+#define CARD_LIMIT_S 40.0
+/* Of each rank whose cards are slow: */
+#define SIGN_S 5.0
 
 struct probe {
     raytrain_context *ctx;
@@ -38,6 +41,7 @@ struct probe {
     const char *dir;
     json_t *report;
     int device; /* of this worker's card, with which all ranks can go on; RAYTRAIN_HOST: none */
+    double signed_at;
 };
 
 /* ---- Steps ---- */
@@ -279,13 +283,26 @@ static int device_of(const json_t *cards)
     return (int)json_integer_value(json_object_get(json_array_get(cards, 0), "device"));
 }
 
+static void card_tried(void *arg)
+{
+    struct probe *p = arg;
+    double now = clock_now();
+
+    if (now - p->signed_at < SIGN_S)
+        return;
+    p->signed_at = now;
+    event_add_sign(p->ctx->env.log_dir);
+}
+
 static int cards_try(struct probe *p, struct error *err)
 {
     const char *each = getenv("RAYTRAIN_GPUS_PER_WORKER");
     int n = each ? atoi(each) : 0;
-    json_t *cards = n > 0 ? card_trial_copies(n, CARDS_LIMIT_S) : json_null();
+    json_t *cards;
     int64_t able;
 
+    p->signed_at = clock_now();
+    cards = n > 0 ? card_trial_copies(n, CARD_LIMIT_S, card_tried, p) : json_null();
     p->device = device_of(cards);
     able = p->device != RAYTRAIN_HOST;
     if (rank_facts_each(p->comm, "cards", cards, p->report, err) < 0 ||
@@ -308,6 +325,8 @@ static int card_sum_try(struct probe *p, struct error *err)
     json_object_set_new(p->report, "card_sum", sum);
     if (comm_agree(p->comm, report_write(p, err), err) < 0)
         return -1;
+    if (p->comm->rank == 0) /* NCCL's own limit, for all ranks to connect, begins now */
+        event_add_sign(p->ctx->env.log_dir);
     if (card_trial_sum(p->ctx, p->device, sum, &why) < 0)
         json_object_set_new(sum, "failed", json_text(why.text));
     return 0;
