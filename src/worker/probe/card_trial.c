@@ -303,8 +303,11 @@ int card_trial_sum(raytrain_context *ctx, int device, json_t *sum, struct error 
     int rc = sides_init(&s, device, 0, N_SUMMED * sizeof(float), err);
 
     rc = comm_agree(ctx->user, rc, err);
-    if (rc == 0)
-        rc = comm_agree(ctx->user, sum_make(ctx, &s, err), err);
+    if (rc == 0) {
+        rc = sum_make(ctx, &s, err);
+        if (!ctx->cards.lost)
+            rc = comm_agree(ctx->user, rc, err);
+    }
     if (rc == 0)
         rc = comm_agree(
             ctx->user, sum_compare((float *)(void *)s.back, ctx->comm->size, err), err);

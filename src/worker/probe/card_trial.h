@@ -22,7 +22,8 @@ json_t *card_trial_copies(int n, double limit_s, void (*tried)(void *arg), void 
 float card_trial_number(int rank);
 int64_t card_trial_total(int size);
 /* COLLECTIVE, after the copies, if they are right on every rank: `sum`, as site_report.h says
- * in "card_sum", gets what came out. -1, as from a collective of a training function. */
+ * in "card_sum", gets what came out. -1, as from a collective of a training function; with
+ * ctx->cards.lost if a rank does not answer. */
 int card_trial_sum(raytrain_context *ctx, int device, json_t *sum, struct error *err);
 
 #endif

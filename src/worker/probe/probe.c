@@ -313,7 +313,8 @@ static int cards_try(struct probe *p, struct error *err)
     return 0;
 }
 
-/* A library that fails is no reason not to finish: all ranks return the same. */
+/* A library that fails is no reason not to finish: all ranks return the same. But if a rank
+ * does not answer, there is no more to ask. */
 static int card_sum_try(struct probe *p, struct error *err)
 {
     json_t *sum;
@@ -329,7 +330,11 @@ static int card_sum_try(struct probe *p, struct error *err)
         event_add_sign(p->ctx->env.log_dir);
     if (card_trial_sum(p->ctx, p->device, sum, &why) < 0)
         json_object_set_new(sum, "failed", json_text(why.text));
-    return 0;
+    if (!p->ctx->cards.lost)
+        return 0;
+    if (report_write(p, err) == 0)
+        error_set(err, why.code, "%s", why.text);
+    return -1;
 }
 
 /* ---- The training function ---- */
@@ -341,9 +346,13 @@ static int probe_run(struct probe *p, struct error *err)
         trees_try, shared_try,   checkpoint_try, cards_try,  card_sum_try,
     };
 
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (comm_agree(p->comm, steps[i](p, err), err) < 0 || report_write(p, err) < 0)
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        int rc = steps[i](p, err);
+
+        if (p->ctx->cards.lost || comm_agree(p->comm, rc, err) < 0 ||
+            report_write(p, err) < 0)
             return -1;
+    }
     return 0;
 }
 

@@ -124,8 +124,10 @@ int session_cards(raytrain_context *ctx, const raytrain_tensor *tensor,
     if (c->asked)
         return 0;
     if (session_cards_group(ctx, ctx->user, (int)tensor->device, tensor->device_id, out,
-                            &lost, err) < 0)
+                            &lost, err) < 0) {
+        c->lost = lost;
         return -1;
+    }
     c->group = *out;
     c->asked = true;
     c->device = (int)tensor->device;

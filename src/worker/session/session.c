@@ -84,6 +84,12 @@ comm_once(raytrain_context *ctx, struct comm **slot,
 
 struct comm *session_user_comm(raytrain_context *ctx, struct error *err)
 {
+    if (ctx->cards.lost) {
+        error_set(err, RAYTRAIN_ECOMM,
+                  "a rank did not connect its GPU with those of the others, which "
+                  "ended the collectives of all ranks");
+        return NULL;
+    }
     return comm_once(ctx, &ctx->user, ctx->comm->ops->dup, err);
 }
 
@@ -398,7 +404,8 @@ void session_destroy(raytrain_context *ctx, bool clean)
     if (clean) {
         device_group_destroy(ctx->cards.group);
         device_end();
-        comm_free(ctx->user);
+        if (!ctx->cards.lost)
+            comm_free(ctx->user);
         comm_free(ctx->store);
         comm_free(ctx->node);
         comm_free(ctx->predictions);

@@ -92,6 +92,7 @@ struct session_cards {
     bool asked;     /* for the group; NULL then: there is none */
     bool said;      /* that there is none */
     bool given_up;  /* NCCL has failed, and is not used any more */
+    bool lost;      /* a rank did not answer: ctx->user is of no use, and not freed */
     int device, id; /* this rank's card in it */
 };
 
