@@ -62,8 +62,10 @@ static int outcome(struct device_group *g, int result, const char *function,
         result = progress_wait(g);
     if (result == NCCL_SUCCESS)
         return 0;
-    nccl_fail(g->nccl, result, function, &g->failure);
-    group_fail_locked(g);
+    if (result == NCCL_IN_PROGRESS) /* it was given up */
+        group_abort_locked(g);
+    else
+        group_fail_locked(g, result, function);
     return error_set(err, g->failure.code, "%s", g->failure.text);
 }
 

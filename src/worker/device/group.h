@@ -133,8 +133,8 @@ int device_groups_check(struct error *err);
  * ranks are not informed. NULL is fine. */
 void device_group_abort(struct device_group *g);
 /* The same for all groups of this process, in any thread, for a process that is about to end:
- * takes at most about a second, and leaves out a group for which a thread is inside of the
- * library. */
+ * takes at most about a second, and leaves out a group for which a thread is inside of a call
+ * of the library that does not return. */
 void device_groups_abort(void);
 
 #endif

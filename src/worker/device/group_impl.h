@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "device/cards.h"
 #include "device/group.h"
@@ -19,13 +20,20 @@ struct device_group {
     struct card *card;
     const struct nccl *nccl;
     void *stream, *event;
+    /* Of the first collective. To free it, a driver waits for what the user has queued. */
+    struct {
+        int64_t *host; /* [0] to send and [1] to receive */
+        void *card;
+    } trial;
 
     /* Held while the library is called on this group, and for what follows. */
     pthread_mutex_t lock;
     void *handle; /* the library's communicator; NULL: none, or aborted */
-    bool failed;
+    bool joining; /* it is made: a failure aborts it only once it is given up */
     struct error failure;
-    atomic_bool given_up; /* before it was made: what is under way is aborted */
+    int result;           /* of the library, with which it has failed */
+    atomic_bool failed;   /* then failure does not change: any thread may read it */
+    atomic_bool given_up; /* the thread that waits inside of the library aborts it */
 };
 
 /* Make the library's communicator, and try it. */
@@ -37,8 +45,10 @@ bool group_join(struct join *j, const struct device_group_env *env,
                 const struct nccl_id *id, int *rc, struct error *err);
 void group_join_free(struct join *j); /* one that was not used */
 
-/* The group has failed, for the reason in g->failure: give up what is queued. */
-void group_fail_locked(struct device_group *g);
+/* The group has failed with this result of the library, as for nccl_fail(), or was not needed
+ * any more: give up what is queued. */
+void group_fail_locked(struct device_group *g, int result, const char *function);
+void group_abort_locked(struct device_group *g);
 /* Look for asynchronous errors. The failure of the group: -1. */
 int group_check_locked(struct device_group *g, struct error *err);
 

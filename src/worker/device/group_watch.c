@@ -24,12 +24,15 @@
 
 /* ---- One group ---- */
 
-void group_fail_locked(struct device_group *g)
+/* It has failed, for the reason in g->failure. */
+static void group_end_locked(struct device_group *g)
 {
     const struct device_vendor *v = g->card->vendor;
     void *handle = g->handle;
 
-    g->failed = true;
+    atomic_store(&g->failed, true);
+    if (g->joining && !atomic_load(&g->given_up))
+        return;
     g->handle = NULL;
     if (!handle || card_resume(g->card, NULL) < 0)
         return;
@@ -37,29 +40,35 @@ void group_fail_locked(struct device_group *g)
     v->leave();
 }
 
-static void group_abort_locked(struct device_group *g)
+void group_abort_locked(struct device_group *g)
 {
-    if (!g->failed)
+    if (!atomic_load(&g->failed))
         error_set(&g->failure, RAYTRAIN_ECOMM,
                   "the collectives of cards were aborted on this rank");
-    group_fail_locked(g);
+    group_end_locked(g);
+}
+
+void group_fail_locked(struct device_group *g, int result, const char *function)
+{
+    g->result = result;
+    nccl_fail(g->nccl, result, function, &g->failure);
+    group_end_locked(g);
 }
 
 int group_check_locked(struct device_group *g, struct error *err)
 {
     int error = NCCL_SUCCESS, rc;
 
-    if (!g->failed && atomic_load(&g->given_up))
+    if (!atomic_load(&g->failed) && atomic_load(&g->given_up))
         group_abort_locked(g);
-    if (!g->failed) {
+    if (!atomic_load(&g->failed)) {
         rc = g->nccl->ncclCommGetAsyncError(g->handle, &error);
         if (rc == NCCL_SUCCESS && (error == NCCL_SUCCESS || error == NCCL_IN_PROGRESS))
             return 0;
         if (rc == NCCL_SUCCESS)
-            nccl_fail(g->nccl, error, NULL, &g->failure);
+            group_fail_locked(g, error, NULL);
         else
-            nccl_fail(g->nccl, rc, "ncclCommGetAsyncError", &g->failure);
-        group_fail_locked(g);
+            group_fail_locked(g, rc, "ncclCommGetAsyncError");
     }
     return error_set(err, g->failure.code, "%s", g->failure.text);
 }
@@ -182,6 +191,21 @@ void group_unwatch(struct device_group *g)
         pthread_join(watch.thread, NULL);
 }
 
+/* If another thread is inside of the library, it may wait there for another rank. A group has
+ * failed before its kernels end, so that the flag is enough. */
+static int group_look(struct device_group *g, struct error *err)
+{
+    int rc = 0;
+
+    if (pthread_mutex_trylock(&g->lock) == 0) {
+        rc = group_check_locked(g, err);
+        pthread_mutex_unlock(&g->lock);
+    } else if (atomic_load(&g->failed)) {
+        rc = error_set(err, g->failure.code, "%s", g->failure.text);
+    }
+    return rc;
+}
+
 int device_groups_check(struct error *err)
 {
     int rc = 0;
@@ -190,15 +214,32 @@ int device_groups_check(struct error *err)
         return 0;
     pthread_mutex_lock(&watch.lock);
     for (struct device_group *g = watch.first; g && rc == 0; g = g->next)
-        rc = device_group_check(g, err);
+        rc = group_look(g, err);
     pthread_mutex_unlock(&watch.lock);
     return rc;
 }
 
+static void abort_until(struct timespec *until)
+{
+    clock_gettime(CLOCK_MONOTONIC, until);
+    until->tv_sec += ABORT_S;
+}
+
+/* A thread that waits inside of the library ends its wait, and aborts the group itself. */
 static void *abort_run(void *arg)
 {
+    struct timespec until;
+
+    abort_until(&until);
     pthread_mutex_lock(&watch.lock);
+    for (struct device_group *g = watch.first; g; g = g->next)
+        atomic_store(&g->given_up, true);
     each_free(group_abort_locked);
+    for (struct device_group *g = watch.first; g; g = g->next)
+        if (pthread_mutex_clocklock(&g->lock, CLOCK_MONOTONIC, &until) == 0) {
+            group_abort_locked(g);
+            pthread_mutex_unlock(&g->lock);
+        }
     pthread_mutex_unlock(&watch.lock);
     return arg;
 }
@@ -211,8 +252,7 @@ void device_groups_abort(void)
 
     if (!atomic_load(&watch.n) || thread_start(&thread, abort_run, NULL, NULL) < 0)
         return;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ABORT_S;
+    abort_until(&until);
     if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != 0)
         pthread_detach(thread);
 }

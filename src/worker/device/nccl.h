@@ -16,7 +16,8 @@
 
 enum {
     NCCL_SUCCESS = 0,
-    NCCL_IN_PROGRESS = 7, /* 2.14: of a communicator that does not block */
+    NCCL_REMOTE_ERROR = 6, /* 2.13: another rank has failed, or the way to it */
+    NCCL_IN_PROGRESS = 7,  /* 2.14: of a communicator that does not block */
 
     NCCL_INT8 = 0, /* a byte */
     NCCL_UINT8 = 1,
