@@ -157,8 +157,9 @@ static int id_share(const struct device_group_env *env, const struct nccl *nccl,
     }
     if (comm_agree(comm, rc, err) < 0)
         return -1;
-    return env->share ? env->share(env->share_arg, id, sizeof *id, err)
-                      : comm->ops->bcast(comm, id, sizeof *id, 0, err);
+    return env->share
+               ? comm_agree(comm, env->share(env->share_arg, id, sizeof *id, err), err)
+               : comm->ops->bcast(comm, id, sizeof *id, 0, err);
 }
 
 /* ---- The group ---- */
@@ -172,6 +173,10 @@ static void group_free(struct device_group *g)
             v->event_destroy(g->event);
         if (g->stream)
             v->stream_destroy(g->stream);
+        if (g->trial.card)
+            v->memory_free(g->trial.card);
+        if (g->trial.host)
+            v->pinned_free(g->trial.host);
         v->leave();
     }
     pthread_mutex_destroy(&g->lock);
@@ -215,15 +220,21 @@ static int group_make(const struct device_group_env *env, const struct nccl *ncc
     struct nccl_id id;
     int rc = comm_agree(env->comm, j ? 0 : -1, err);
 
+    /* What the user has queued does not count against the time of the join. */
+    if (rc == 0)
+        rc = comm_agree(env->comm, device_wait_caller(env->device, env->id, err), err);
     if (rc == 0)
         rc = id_share(env, nccl, &id, err);
     if (rc < 0)
         group_join_free(j);
     else if (!group_join(j, env, &id, &rc, err))
         return -1;
-    if (rc == 0 && group_watch(g, err) < 0) {
-        device_group_abort(g);
-        rc = -1;
+    if (rc == 0) {
+        rc = comm_agree(env->comm, group_watch(g, err), err);
+        if (rc < 0) {
+            device_group_abort(g);
+            group_unwatch(g);
+        }
     }
     if (rc == 0)
         *out = g;
