@@ -738,6 +738,14 @@ API int cuDevicePrimaryCtxRelease_v2(int card)
     return SUCCESS;
 }
 
+API int cuDevicePrimaryCtxGetState(int card, unsigned *flags, int *active)
+{
+    ENTER(false)
+    *flags = 0;
+    *active = primaries[card].retained > 0;
+    return SUCCESS;
+}
+
 static int first_card(void)
 {
     const char *first = getenv("STANDIN_CUDA_FIRST");

@@ -27,6 +27,8 @@
  *   STANDIN_NCCL_DIR=DIR       where the files are; /dev/shm by default
  *   STANDIN_NCCL_VERSION=N     22809 by default
  *   STANDIN_NCCL_FAIL=NAME:K   the K-th call of this function since this was set returns 2
+ *   STANDIN_NCCL_RESULT=N      what ncclCommInitRankConfig() returns then instead of 2
+ *   STANDIN_NCCL_LONG=1        a call that does not block goes on until it is aborted
  *   STANDIN_NCCL_BREAK=K       the K-th collective since this was set breaks the communicator:
  *                              it is not done, and the asynchronous error of all ranks is 2
  *   STANDIN_NCCL_DIE=RANK      this rank kills itself when it makes a communicator
@@ -730,7 +732,8 @@ static int started(struct comm *c)
 {
     if (c->blocks)
         return SUCCESS;
-    atomic_store(&c->pending, POLLS_BLOCKING);
+    atomic_store(&c->pending,
+                 number("STANDIN_NCCL_LONG", 0) ? INT_MAX : POLLS_BLOCKING);
     return IN_PROGRESS;
 }
 
@@ -785,7 +788,7 @@ API int ncclCommInitRankConfig(void **comm, int size, struct id id, int rank,
     if (config->magic != 0xcafebeef || config->size < sizeof *config ||
         config->version < 21400 || (config->blocking != 0 && config->blocking != 1))
         return INVALID_ARGUMENT;
-    return fails(__func__) ? SYSTEM_ERROR
+    return fails(__func__) ? number("STANDIN_NCCL_RESULT", SYSTEM_ERROR)
                            : comm_make(comm, size, &id, rank, config->blocking);
 }
 

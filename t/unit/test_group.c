@@ -7,7 +7,9 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,6 +53,7 @@
 #define WITHOUT "empty/libnccl.so.2" /* an NCCL of the machine is not found then */
 
 static int (*primary_retain)(void **, int), (*primary_release)(int);
+static int (*primary_state)(int, unsigned *, int *);
 static int (*set_current)(void *), (*synchronize)(void *);
 static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
 static int (*launch)(void *, void (*)(void *), void *), (*count)(void);
@@ -90,6 +93,7 @@ static void standins_load(int first, const char *nccl)
     object = library("libcuda.so.1");
     find(object, "cuDevicePrimaryCtxRetain", &primary_retain);
     find(object, "cuDevicePrimaryCtxRelease_v2", &primary_release);
+    find(object, "cuDevicePrimaryCtxGetState", &primary_state);
     find(object, "cuCtxSetCurrent", &set_current);
     find(object, "cuMemAlloc_v2", &mem_alloc);
     find(object, "cuMemFree_v2", &mem_free);
@@ -723,6 +727,50 @@ static void an_abort_ends_waits_on_this_rank(void **state)
     ranks_run(RANKS, failing, &fate);
 }
 
+/* While a call of the library goes on. */
+static void others_look(void *arg, double waited_s)
+{
+    struct error err = {0};
+
+    (void)waited_s;
+    CHECK_OK(device_groups_check(&err), err);
+    device_groups_abort();
+    *(bool *)arg = true;
+}
+
+static int going_on(struct comm *comm, struct comm *node, void *arg)
+{
+    struct device_group *g;
+    struct error err = {0};
+    bool looked = false;
+    float *card;
+
+    (void)node;
+    (void)arg;
+    alarm(20);
+    standins_load(comm->rank, NCCL);
+    g = group_new(comm);
+    card = card_alloc(4 * sizeof(float));
+    setenv("STANDIN_NCCL_LONG", "1", 1);
+    comm->waiting = others_look;
+    comm->waiting_arg = &looked;
+    CHECK(sum_queue(g, card, &err) < 0 && err.code == RAYTRAIN_ECOMM && looked);
+    comm->waiting = NULL;
+    CHECK(strstr(err.text, "aborted on this rank"));
+    device_group_destroy(g);
+    card_free(card);
+    nothing_left();
+    return 0;
+}
+
+static void a_call_that_goes_on_delays_no_other_thread_and_is_aborted(void **state)
+{
+    (void)state;
+    setenv("NCCL_COMM_BLOCKING", "0", 1);
+    ranks_run(1, going_on, NULL);
+    unsetenv("NCCL_COMM_BLOCKING");
+}
+
 /* All functions of NCCL that raytrain calls, but those that cannot fail. */
 static const char *const functions[] = {
     "ncclCommInitRankConfig:1", "ncclGetUniqueId:1",
@@ -801,6 +849,30 @@ struct trouble {
     const char *blocks; /* a version of NCCL whose communicators block */
 };
 
+/* Storage that is slow. */
+static void announce_slowly(void *arg)
+{
+    ++*(int *)arg;
+    usleep(3200 * 1000);
+}
+
+static void absent_not_asked(void *arg, char list[RANK_LIST_MAX])
+{
+    (void)list;
+    *(int *)arg = -1;
+}
+
+/* A thread is inside of the library, and keeps the card. */
+static void kept_check(void)
+{
+    unsigned flags;
+    int active;
+
+    device_end();
+    CHECK(primary_release(0) == 0);
+    CHECK(primary_state(0, &flags, &active) == 0 && active);
+}
+
 static void troubled_check(const struct trouble *t, const struct comm *comm,
                            const struct error *err)
 {
@@ -819,10 +891,16 @@ static int troubled(struct comm *comm, struct comm *node, void *arg)
     struct device_group *g;
     struct error why = {0}, err = {0};
     bool lost = false;
+    int announced = 0;
 
     (void)node;
     env.limit_s = 1;
     env.lost = &lost;
+    if (!t->one && !t->blocks) {
+        env.announce = announce_slowly;
+        env.absent = absent_not_asked;
+        env.absent_arg = &announced;
+    }
     if (t->blocks)
         setenv("STANDIN_NCCL_VERSION", t->blocks, 1);
     if (!t->one || comm->rank == 1)
@@ -831,9 +909,11 @@ static int troubled(struct comm *comm, struct comm *node, void *arg)
     CHECK(device_group_create(&env, &g, &why, &err) < 0 && !g && !lost);
     troubled_check(t, comm, &err);
     CHECK_OK(device_groups_check(&err), err);
+    CHECK(announced == (env.announce != NULL));
     if (t->blocks)
-        return 0; /* a thread is in the library */
-    nothing_left();
+        kept_check();
+    else
+        nothing_left();
     return 0;
 }
 
@@ -855,6 +935,121 @@ static void a_rank_that_fails_ends_the_wait_of_the_others(void **state)
     trouble_case((struct trouble){"STANDIN_NCCL_FAIL", "ncclAllReduce:1", true,
                                   "ncclAllReduce of libnccl.so.2 returned 2",
                                   "rank 1: ", NULL});
+}
+
+/* Those of other ranks have a number of their own. */
+static void the_reason_is_that_of_the_rank_which_failed_first(void **state)
+{
+    (void)state;
+    setenv("STANDIN_NCCL_NOTICE", "1", 1);
+    trouble_case((struct trouble){"STANDIN_NCCL_FAIL", "ncclAllReduce:1", true,
+                                  "ncclAllReduce of libnccl.so.2 returned 2",
+                                  "rank 1: ", NULL});
+    unsetenv("STANDIN_NCCL_NOTICE");
+    setenv("STANDIN_NCCL_RESULT", "6", 1);
+    setenv("STANDIN_NCCL_FAIL", "ncclCommInitRankConfig:1", 1);
+    trouble_case((struct trouble){"STANDIN_NCCL_RESULT", "2", true,
+                                  "ncclCommInitRankConfig of libnccl.so.2 returned 2",
+                                  "rank 1: ", NULL});
+    unsetenv("STANDIN_NCCL_FAIL");
+    unsetenv("STANDIN_NCCL_RESULT");
+}
+
+/* ---- Failures of one rank beside the library ---- */
+
+static int share_badly(void *arg, void *id, size_t n, struct error *err)
+{
+    struct comm *comm = arg;
+    int rc = comm->ops->bcast(comm, id, n, 0, err);
+
+    return comm->rank == 1 ? error_set(err, RAYTRAIN_ECOMM, "no number for NCCL") : rc;
+}
+
+/* The thread of this process that starts that many threads cannot start the last one. */
+static int threads_before_none;
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                   void *arg)
+{
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    if (!real)
+        find(RTLD_NEXT, "pthread_create", &real);
+    if (gettid() == getpid() && threads_before_none > 0 && --threads_before_none == 0)
+        return EAGAIN;
+    return real(thread, attr, run, arg);
+}
+
+enum lack { NO_ID, NO_THREAD, NO_WATCH };
+
+static int lacking(struct comm *comm, struct comm *node, void *arg)
+{
+    const enum lack lack = *(const enum lack *)arg;
+    const char *says = lack == NO_ID ? "no number for NCCL" : "cannot start a thread";
+    struct device_group_env env = env_of(comm);
+    struct device_group *g;
+    struct error why = {0}, err = {0};
+
+    (void)node;
+    env.limit_s = 20;
+    if (lack == NO_ID)
+        env.share = share_badly;
+    env.share_arg = comm;
+    if (comm->rank == 1 && lack != NO_ID)
+        threads_before_none = lack == NO_THREAD ? 1 : 2;
+    standins_load(comm->rank, NCCL);
+    CHECK(device_group_create(&env, &g, &why, &err) < 0 && !g);
+    if (!strstr(err.text, says))
+        fprintf(stderr, "# %s\n", err.text);
+    CHECK(strstr(err.text, says));
+    CHECK(comm->rank == 1 || strncmp(err.text, "rank 1: ", 8) == 0);
+    CHECK_OK(device_groups_check(&err), err);
+    nothing_left();
+    return 0;
+}
+
+static void what_one_rank_lacks_fails_on_all(void **state)
+{
+    char here[4096];
+
+    (void)state;
+    assert_non_null(getcwd(here, sizeof here));
+    setenv("STANDIN_NCCL_DIR", here, 1);
+    for (enum lack lack = NO_ID; lack <= NO_WATCH; lack++)
+        assert_int_equal(process_comm_run(RANKS, RANKS, lacking, &lack), 0);
+}
+
+/* ---- Time ---- */
+
+static void compute(void *arg)
+{
+    (void)arg;
+    usleep(1500 * 1000);
+}
+
+static int busy(struct comm *comm, struct comm *node, void *arg)
+{
+    struct device_group_env env = env_of(comm);
+    struct device_group *g;
+    struct error why = {0}, err = {0};
+
+    (void)node;
+    (void)arg;
+    env.limit_s = 1;
+    standins_load(comm->rank, NCCL);
+    if (comm->rank == 1)
+        CHECK(launch(NULL, compute, NULL) == 0);
+    CHECK_OK(device_group_create(&env, &g, &why, &err), err);
+    CHECK(g);
+    device_group_destroy(g);
+    nothing_left();
+    return 0;
+}
+
+static void work_that_the_caller_has_queued_does_not_count(void **state)
+{
+    (void)state;
+    ranks_run(RANKS, busy, NULL);
 }
 
 static void a_rank_that_does_not_connect_is_given_up_by_all(void **state)
@@ -894,6 +1089,10 @@ int main(void)
         SCRATCH(a_rank_that_fails_ends_the_wait_of_the_others),
         SCRATCH(a_rank_that_does_not_connect_is_given_up_by_all),
         SCRATCH(cards_that_compute_a_wrong_sum_get_no_group),
+        SCRATCH(the_reason_is_that_of_the_rank_which_failed_first),
+        SCRATCH(a_call_that_goes_on_delays_no_other_thread_and_is_aborted),
+        SCRATCH(what_one_rank_lacks_fails_on_all),
+        SCRATCH(work_that_the_caller_has_queued_does_not_count),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -214,7 +214,8 @@ void cards_clear(void)
         struct card *card = cards;
 
         cards = card->next;
-        card_destroy(card);
+        if (!card->kept)
+            card_destroy(card);
     }
 }
 

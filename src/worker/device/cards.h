@@ -27,6 +27,7 @@ struct card {
     void *witness;
     uint64_t witness_number;
     atomic_bool lost; /* the context was destroyed */
+    bool kept;        /* a thread that does not end uses it */
     void *caller; /* the stream on which the user works; NULL: the default stream */
     /* At the first copy: */
     void *stream;
@@ -53,7 +54,7 @@ int card_prepare(struct card *card, int n_lanes, struct error *err);
 /* Are these n > 0 bytes memory of the card? Its context is current. */
 int card_check_memory(const struct card *card, const void *data, uint64_t n,
                       struct error *err);
-/* Forget all cards. */
+/* Forget all cards; those that are kept stay as they are. */
 void cards_clear(void);
 
 /* device_abandon() was called: nothing is given back, and nothing waits. */

@@ -52,15 +52,18 @@ struct device_group_env {
      * none: then there is no group, on any rank. */
     int device, id;
     /* COLLECTIVE: give rank 0's n bytes (at most 1024) at `id` to the other ranks, there.
-     * -1 on every rank, or on none. NULL: by comm. */
+     * -1 on a rank: the ranks agree on it afterwards. NULL: by comm. */
     int (*share)(void *arg, void *id, size_t n, struct error *err);
     void *share_arg;
     /* How long the ranks may take to connect their cards; 0: as long as it takes. */
     double limit_s;
-    /* Which ranks do not wait for that? "rank 1", or "" if that is not known. It is called
-     * twice: at first it lets other ranks know that this one does. NULL: not known. */
+    /* Time is up: let other ranks know that this one waits. It reads nothing, since this rank
+     * does not answer the others meanwhile. NULL is fine. */
+    void (*announce)(void *arg);
+    /* Which ranks have not done so? "rank 1", or "" if that is not known. Only before this
+     * rank gives up the others. NULL: not known. */
     void (*absent)(void *arg, char list[RANK_LIST_MAX]);
-    void *absent_arg;
+    void *absent_arg; /* of both */
     /* Becomes true if a rank does not answer: then comm cannot be used any more, nor freed.
      * NULL is fine. */
     bool *lost;

@@ -4,7 +4,8 @@
  * The library has no limit for either: if a rank fails or does not come, the others wait. So a
  * thread does both, with a communicator that does not block, where the library has such
  * (NCCL 2.14). Meanwhile the ranks exchange how far they are. If one has failed, or time is
- * up, each rank aborts its communicator. Ranks that take no part in the exchange are absent.
+ * up, they agree on the reason, and then each rank aborts its communicator: an abort fails
+ * the others. Ranks that take no part in the exchange are absent.
  *
  * The trial is a sum over all ranks, since many a fault shows in the first collective only:
  * connections are made then.
@@ -22,7 +23,8 @@
 #include "util/thread.h"
 
 #define ROUND_S   0.5 /* between two exchanges, for a rank that has no news */
-#define SILENCE_S 3.0 /* after the limit: then a rank that says nothing is absent */
+#define SILENCE_S 3.0 /* of asking, after the limit: then silent ranks are absent */
+#define ASKING_S  0.1 /* at most, between two looks: a rank that was away does not ask */
 #define LEAVE_S   5   /* that a thread may take to give up */
 
 enum progress { JOIN_FAILED = -1, JOIN_GOES_ON, JOIN_READY };
@@ -34,12 +36,15 @@ struct join {
     struct comm quiet;   /* whose waits call nobody: of the thread */
     atomic_int progress; /* an enum progress */
     struct error err;    /* once it has failed */
+    int result;          /* of the library, then, or NCCL_SUCCESS */
     bool has_thread;
     pthread_t thread;
 
     /* Of the thread of the training function: */
     double begun, told; /* told: the latest exchange; clock_now() */
-    bool late;          /* time is up */
+    bool late;          /* time is up, which this rank has announced */
+    double asked;       /* the latest look since then; clock_now() */
+    double asked_s;     /* how long it has looked since then */
     int64_t lowest;     /* in an exchange */
     struct comm_request *request;
 };
@@ -71,20 +76,13 @@ static int handle_make(struct join *j)
         return 0;
     nccl_fail(nccl, result, may_abort ? "ncclCommInitRankConfig" : "ncclCommInitRank",
               &j->err);
-    /* One that blocks has freed it. */
-    if (may_abort && g->handle)
-        nccl->ncclCommAbort(g->handle);
-    g->handle = NULL;
+    j->result = result;
+    if (!may_abort) /* one that blocks has freed it */
+        g->handle = NULL;
     return -1;
 }
 
-/* Host memory, [0] to send and [1] to receive; memory of the card. */
-struct trial {
-    int64_t *host;
-    void *card;
-};
-
-static int trial_begin(struct device_group *g, struct trial *t, struct error *err)
+static int trial_begin(struct device_group *g, struct error *err)
 {
     const struct device_vendor *v = g->card->vendor;
     void *host = NULL;
@@ -92,78 +90,62 @@ static int trial_begin(struct device_group *g, struct trial *t, struct error *er
 
     if (card_resume(g->card, err) < 0)
         return -1;
-    rc = v->pinned_alloc(2 * sizeof *t->host, &host, err);
-    t->host = host;
+    rc = v->pinned_alloc(2 * sizeof *g->trial.host, &host, err);
+    g->trial.host = host;
     if (rc == 0)
-        rc = v->memory_alloc(sizeof *t->host, &t->card, err);
+        rc = v->memory_alloc(sizeof *g->trial.host, &g->trial.card, err);
     if (rc == 0) {
-        t->host[0] = g->comm->rank + 1;
-        rc = v->copy_in(t->card, &t->host[0], sizeof *t->host, g->stream, err);
+        g->trial.host[0] = g->comm->rank + 1;
+        rc = v->copy_in(g->trial.card, &g->trial.host[0], sizeof *g->trial.host,
+                        g->stream, err);
     }
     v->leave();
     return rc;
 }
 
-static int trial_fetch(struct device_group *g, const struct trial *t, struct error *err)
+static int trial_fetch(struct device_group *g, struct error *err)
 {
     const struct device_vendor *v = g->card->vendor;
     int rc;
 
     if (card_resume(g->card, err) < 0)
         return -1;
-    rc = v->copy_out(&t->host[1], t->card, sizeof *t->host, g->stream, err);
+    rc = v->copy_out(&g->trial.host[1], g->trial.card, sizeof *g->trial.host, g->stream,
+                     err);
     v->leave();
     return rc;
 }
 
-static void trial_end(struct device_group *g, const struct trial *t)
-{
-    const struct device_vendor *v = g->card->vendor;
-
-    if (card_resume(g->card, NULL) < 0)
-        return;
-    if (t->card)
-        v->memory_free(t->card); /* waits for what is queued */
-    if (t->host)
-        v->pinned_free(t->host);
-    v->leave();
-}
-
-static int trial_check(const struct device_group *g, const struct trial *t,
-                       struct error *err)
+static int trial_check(const struct device_group *g, struct error *err)
 {
     int64_t n = g->comm->size, sum = n * (n + 1) / 2;
 
-    if (t->host[1] == sum)
+    if (g->trial.host[1] == sum)
         return 0;
     return error_set(err, RAYTRAIN_ECOMM,
                      "ncclAllReduce of %s gave %lld instead of %lld on the GPU of rank "
                      "%d: GPUs cannot copy from each other, maybe; try "
                      "NCCL_P2P_DISABLE=1",
-                     g->nccl->file, (long long)t->host[1], (long long)sum,
+                     g->nccl->file, (long long)g->trial.host[1], (long long)sum,
                      g->comm->rank);
 }
 
 static int trial_run(struct device_group *g, struct error *err)
 {
-    struct trial t = {NULL, NULL};
-    int rc = trial_begin(g, &t, err);
-    const struct device_span span = {t.card, 1};
+    int rc = trial_begin(g, err);
+    const struct device_span span = {g->trial.card, 1};
 
     if (rc == 0)
         rc = device_group_allreduce(g, &span, 1, RAYTRAIN_INT64, RAYTRAIN_SUM, err);
     if (rc == 0)
-        rc = trial_fetch(g, &t, err);
+        rc = trial_fetch(g, err);
     if (rc == 0)
         rc = device_group_wait(g, err);
     if (rc == 0)
-        rc = trial_check(g, &t, err);
+        rc = trial_check(g, err);
     /* Up to NCCL 2.18, what goes on is joined by the next call of the same thread. */
     if (rc == 0)
         rc = device_group_allreduce(g, NULL, 0, RAYTRAIN_INT64, RAYTRAIN_SUM, err);
-    if (rc < 0)
-        device_group_abort(g);
-    trial_end(g, &t);
     return rc;
 }
 
@@ -178,37 +160,52 @@ static int join_alone(struct join *j)
     return rc < 0 ? -1 : trial_run(j->g, &j->err);
 }
 
+/* Up to NCCL 2.18, the thread that has begun it aborts it. */
 static void *join_thread(void *arg)
 {
     struct join *j = arg;
+    struct group_nap nap = {0};
     int rc = join_alone(j);
 
+    if (rc < 0 && j->g->result != NCCL_SUCCESS)
+        j->result = j->g->result;
     atomic_store(&j->progress, rc == 0 ? JOIN_READY : JOIN_FAILED);
+    while (rc < 0 && !atomic_load(&j->g->given_up))
+        group_nap(&nap, &j->quiet);
+    if (rc < 0)
+        device_group_abort(j->g);
     return NULL;
 }
 
 /* ---- The exchange ---- */
-
-static void absent_list(const struct device_group_env *env, char list[RANK_LIST_MAX])
-{
-    list[0] = '\0';
-    if (env->absent)
-        env->absent(env->absent_arg, list);
-}
 
 /* How far is this rank, as it tells the others? */
 static enum progress join_state(struct join *j, const struct device_group_env *env,
                                 double now)
 {
     enum progress mine = (enum progress)atomic_load(&j->progress);
-    char list[RANK_LIST_MAX];
 
     if (env->limit_s <= 0 || now - j->begun < env->limit_s)
         return mine;
+    if (!j->late && env->announce)
+        env->announce(env->absent_arg);
     if (!j->late)
-        absent_list(env, list); /* lets others know that this one is not */
+        j->asked = clock_now();
     j->late = true;
     return mine == JOIN_GOES_ON ? JOIN_FAILED : mine;
+}
+
+/* Has this rank asked long enough since time was up? What it did otherwise, as with storage
+ * that is slow, does not count. */
+static bool is_silent(struct join *j)
+{
+    double now = clock_now(), took = now - j->asked;
+
+    if (!j->late)
+        return false;
+    j->asked_s += took < ASKING_S ? took : ASKING_S;
+    j->asked = now;
+    return j->asked_s > SILENCE_S;
 }
 
 /* Start an exchange, or look at it. *over: it is over, and j->lowest is the same on all
@@ -234,28 +231,52 @@ static int ranks_tell(struct join *j, const struct device_group_env *env, bool *
                                  &j->request, err);
 }
 
-/* COLLECTIVE: a rank has failed. */
+/* How much does this rank's state explain? The most that a rank has is the reason. */
+enum reason { REASON_NONE, REASON_GOES_ON, REASON_OTHER_RANK, REASON_OWN };
+
+static enum reason reason_of(struct join *j)
+{
+    enum progress mine = (enum progress)atomic_load(&j->progress);
+
+    return mine == JOIN_READY               ? REASON_NONE
+           : mine == JOIN_GOES_ON           ? REASON_GOES_ON
+           : j->result == NCCL_REMOTE_ERROR ? REASON_OTHER_RANK
+                                            : REASON_OWN;
+}
+
+static int reason_set(const struct join *j, const struct device_group_env *env,
+                      enum reason reason, struct error *err)
+{
+    if (reason != REASON_GOES_ON)
+        return error_set(err, j->err.code, "%s", j->err.text);
+    return error_set(err, RAYTRAIN_ECOMM,
+                     "%s has not connected the GPUs of the ranks within %.0f s "
+                     "(start_timeout_s), though all ranks called it: "
+                     "NCCL_SOCKET_IFNAME names the network between nodes",
+                     j->g->nccl->file, env->limit_s);
+}
+
+/* COLLECTIVE: a rank has failed, or time is up on one. 0: all were ready after all. */
 static int failure_agree(struct join *j, const struct device_group_env *env,
                          struct error *err)
 {
+    enum reason mine = reason_of(j);
+    int64_t most = mine;
     int rc = 0;
 
-    if (atomic_load(&j->progress) == JOIN_FAILED)
-        rc = error_set(err, j->err.code, "%s", j->err.text);
-    else if (j->late && atomic_load(&j->progress) == JOIN_GOES_ON)
-        rc = error_set(err, RAYTRAIN_ECOMM,
-                       "%s has not connected the GPUs of the ranks within %.0f s "
-                       "(start_timeout_s), though all ranks called it: "
-                       "NCCL_SOCKET_IFNAME names the network between nodes",
-                       j->g->nccl->file, env->limit_s);
+    if (env->comm->ops->allreduce(env->comm, &most, 1, COMM_INT64, COMM_MAX, err) < 0)
+        return -1;
+    if (most != REASON_NONE && (int64_t)mine == most)
+        rc = reason_set(j, env, mine, err);
     return comm_agree(env->comm, rc, err);
 }
 
 static int absent_fail(const struct device_group_env *env, struct error *err)
 {
-    char list[RANK_LIST_MAX];
+    char list[RANK_LIST_MAX] = "";
 
-    absent_list(env, list);
+    if (env->absent)
+        env->absent(env->absent_arg, list);
     if (env->lost)
         *env->lost = true;
     return error_set(err, RAYTRAIN_ECOMM,
@@ -275,7 +296,7 @@ static int ranks_wait(struct join *j, const struct device_group_env *env,
             return -1;
         if (over && j->lowest != JOIN_GOES_ON)
             return j->lowest == JOIN_READY ? 0 : failure_agree(j, env, err);
-        if (j->late && clock_now() - j->begun > env->limit_s + SILENCE_S)
+        if (is_silent(j))
             return absent_fail(env, err);
         group_nap(&nap, env->comm);
     }
@@ -325,6 +346,7 @@ bool group_join(struct join *j, const struct device_group_env *env,
     j->id = *id;
     j->begun = j->told = clock_now();
     g->comm = &j->quiet;
+    g->joining = true;
     j->has_thread = thread_start(&j->thread, join_thread, j, &j->err) == 0;
     if (!j->has_thread)
         atomic_store(&j->progress, JOIN_FAILED);
@@ -335,9 +357,12 @@ bool group_join(struct join *j, const struct device_group_env *env,
         ended = thread_end(j);
     if (ended) {
         g->comm = env->comm;
+        g->joining = false;
         if (*rc < 0)
             device_group_abort(g);
     }
+    if (!ended)
+        g->card->kept = true;
     if (!ended || j->request) {
         j->next = left;
         left = j;

@@ -65,7 +65,14 @@ bool collective_wait_sentence(const struct collective_wait *w,
     return n_missing > 0 && lowest == w->rank;
 }
 
-void collective_wait_absent(struct collective_wait *w, char list[RANK_LIST_MAX])
+void collective_wait_announce(struct collective_wait *w)
+{
+    if (!w->recorded)
+        place_record(w);
+    w->recorded = true;
+}
+
+void collective_wait_absent(const struct collective_wait *w, char list[RANK_LIST_MAX])
 {
     struct rank_status *at = NULL;
     bool *missing = NULL;
@@ -74,8 +81,6 @@ void collective_wait_absent(struct collective_wait *w, char list[RANK_LIST_MAX])
     list[0] = '\0';
     if (!w->place)
         return;
-    place_record(w);
-    w->recorded = true;
     at = rank_status_read(w->log_dir, RANK_STATUS_WAITING, w->size);
     missing = calloc((size_t)w->size, sizeof *missing);
     for (int i = 0; at && missing && i < w->size; i++) {
@@ -122,10 +127,8 @@ void collective_wait_hook(void *arg, double waited_s)
     struct rank_status *at;
     char text[256];
 
-    if (!w->recorded && waited_s >= COLLECTIVE_WAIT_RECORD_S) {
-        place_record(w);
-        w->recorded = true;
-    }
+    if (waited_s >= COLLECTIVE_WAIT_RECORD_S)
+        collective_wait_announce(w);
     if (waited_s < w->next_note)
         return;
     w->next_note += COLLECTIVE_WAIT_NOTE_S;

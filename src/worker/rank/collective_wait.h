@@ -33,9 +33,11 @@ struct collective_wait {
 void collective_wait_begin(struct collective_wait *w, const char *call);
 /* comm->waiting: arg is the struct collective_wait. */
 void collective_wait_hook(void *arg, double waited_s);
-/* Which ranks do not wait in this call, as far as they have recorded it? "" if that is not known.
- * Records that this one does. */
-void collective_wait_absent(struct collective_wait *w, char list[RANK_LIST_MAX]);
+/* Record now that this rank waits in this call, unless it is recorded: one write. */
+void collective_wait_announce(struct collective_wait *w);
+/* Which ranks do not wait in this call, as far as they have recorded it? "" if that is not
+ * known. Reads the records of all ranks. */
+void collective_wait_absent(const struct collective_wait *w, char list[RANK_LIST_MAX]);
 /*
  * Does another rank wait in a different call that has the same number? Then neither of
  * the two will ever return: -1 and RAYTRAIN_ECOMM, naming both. For calls that do not

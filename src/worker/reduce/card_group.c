@@ -47,10 +47,18 @@ static int id_share(void *arg, void *id, size_t n, struct error *err)
     return rc;
 }
 
+/* device_group_env.announce */
+static void announce(void *arg)
+{
+    raytrain_context *ctx = arg;
+
+    collective_wait_announce(&ctx->waiting);
+}
+
 /* device_group_env.absent */
 static void absent(void *arg, char list[RANK_LIST_MAX])
 {
-    raytrain_context *ctx = arg;
+    const raytrain_context *ctx = arg;
 
     collective_wait_absent(&ctx->waiting, list);
 }
@@ -98,6 +106,7 @@ int session_cards_group(raytrain_context *ctx, struct comm *comm, int device, in
                                    .share = id_share,
                                    .share_arg = ctx,
                                    .limit_s = cfg->failure_config.start_timeout_s,
+                                   .announce = announce,
                                    .absent = absent,
                                    .absent_arg = ctx,
                                    .lost = lost};
