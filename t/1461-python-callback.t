@@ -200,9 +200,14 @@ test_expect_success 'the record of a run that a method has ended says so, with i
 test_expect_success 'a method that fails is what the run failed by, whatever its workers do then' '
 	cat >first.py <<-\EOT &&
 	from steps import *
+	from raytrain import _events
 	class First(Recorder):
 	    def after_report(self, run_context, metrics, checkpoint):
 	        raise KeyError("first")
+	class Late(First):
+	    def after_report(self, run_context, metrics, checkpoint):
+	        _events.STOP_AFTER_S = (60.0,)  # one request to stop, and not another at once
+	        super().after_report(run_context, metrics, checkpoint)
 	class Between(Recorder):
 	    def after_exception(self, run_context, worker_exceptions):
 	        self.note("exception")
@@ -213,12 +218,16 @@ test_expect_success 'a method that fails is what the run failed by, whatever its
 	        raytrain.report({"x": 1})
 	        time.sleep(0.01)
 	    raise OSError("second")
+	def sleeps():  # longer than its time to stop
+	    raytrain.report({"x": 1})
+	    time.sleep(600)
 	def killed():
 	    os.kill(os.getpid(), 9)
 	if __name__ == "__main__":
-	    for function, callback in (fails, First()), (killed, Between()):
+	    for function, callback in (fails, First()), (killed, Between()), (sleeps, Late()):
 	        try:
-	            trainer(function, [callback], workers=1, failures=-1, name=type(callback).__name__).fit()
+	            trainer(function, [callback], workers=1, failures=-1, name=type(callback).__name__,
+	                    grace_s=1 if function is sleeps else 0).fit()
 	            raise AssertionError
 	        except raytrain.ControllerError as error:
 	            assert type(error.__cause__) is KeyError, error
@@ -227,7 +236,9 @@ test_expect_success 'a method that fails is what the run failed by, whatever its
 	    print("ok")
 	EOT
 	timeout -k 9 60 "$PYTHON" first.py >out 2>err && grep ok out &&
-	json_is runs/First/logs/attempt-0/attempt.json .outcome failed .cause callback
+	json_is runs/First/logs/attempt-0/attempt.json .outcome failed .cause callback &&
+	json_is runs/Late/logs/attempt-0/attempt.json .outcome failed .cause callback &&
+	grep "Late.after_report() has failed: KeyError" runs/Late/logs/attempt-0/attempt.json
 '
 test_expect_success 'before_run() comes before all, and after_run() after failures, too' '
 	cat >around.py <<-\EOT &&

@@ -209,14 +209,15 @@ static int on_watch_stop(struct attempt *a, const struct failure *finding,
 }
 
 /* A watch ends the attempt. If the workers had been asked to stop, that stays the
- * cause, unless a node is lost. */
+ * cause, unless a node is lost; and if a callback has failed, its words stay, too. */
 static int on_watch_end(struct attempt *a, struct failure *finding, struct error *err)
 {
     bool lost = finding->cause == CAUSE_NODE_LOST;
 
     if (a->view.stopping && !lost)
         finding->cause = a->failure.cause;
-    a->failure = *finding;
+    if (a->failure.cause != CAUSE_CALLBACK)
+        a->failure = *finding;
     a->ended = true;
     return lost ? worker_group_abandon(a->group, err)
                 : worker_group_kill(a->group, err);

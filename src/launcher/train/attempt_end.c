@@ -33,13 +33,15 @@ static int lost_take(struct attempt *a, struct error *err)
     for (size_t i = 0; names && names[i]; i++)
         attempt_planner_lose(a->run->planner, names[i]);
     argv_free(names);
-    if (!a->ended) {
-        a->ended = true;
-        a->failure = (struct failure){.cause = CAUSE_NODE_LOST, .rank = -1};
-        snprintf(a->failure.host, sizeof a->failure.host, "%s", lost);
-        snprintf(a->failure.message, sizeof a->failure.message, "lost node %s: %.900s",
-                 lost, a->outcome.failure.message);
-    }
+    if (a->ended)
+        return 0;
+    a->ended = true;
+    if (a->failure.cause == CAUSE_CALLBACK) /* that came first */
+        return 0;
+    a->failure = (struct failure){.cause = CAUSE_NODE_LOST, .rank = -1};
+    snprintf(a->failure.host, sizeof a->failure.host, "%s", lost);
+    snprintf(a->failure.message, sizeof a->failure.message, "lost node %s: %.900s",
+             lost, a->outcome.failure.message);
     return 0;
 }
 
