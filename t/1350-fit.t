@@ -530,6 +530,11 @@ for i, (checkpoint, _) in enumerate(third.best_checkpoints):
     assert open(path + "/i").read() == str(i) and Checkpoint(path).file == checkpoint.file
     assert checkpoint.get_metadata() == {}, checkpoint.get_metadata()
 assert "attempt-0" in os.listdir(third.path + "/logs")
+# Without its directory, the name is still that of the checkpoint that had it first.
+shutil.rmtree(third.path + "/epoch=1")
+shutil.rmtree(third.path + "/checkpoint_000003")
+os.remove(third.path + "/.checkpoint_000003.extracted")
+assert os.path.basename(third.best_checkpoints[2][0].path) == "checkpoint_000003"
 fit_named(num_to_keep=1)
 left = [n for n in os.listdir(third.path) if "epoch" in n or "checkpoint_" in n]
 assert left == ["checkpoint_000008.h5"], left

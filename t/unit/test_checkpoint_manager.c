@@ -349,7 +349,8 @@ static void directory_with_file(const char *dir)
 
 static void extracted_files_go_with_their_checkpoint(void **state)
 {
-    const char *named = "{\"bytes\": 1, \"directory\": \"epoch=1\"}";
+    const char *named = "{\"bytes\": 1, \"directory\": \"epoch=1\"}",
+               *plain = "{\"bytes\": 1}";
     struct checkpoint_config cfg = {.num_to_keep = 1};
     struct error err;
 
@@ -359,7 +360,9 @@ static void extracted_files_go_with_their_checkpoint(void **state)
     assert_int_equal(fs_write_atomic(".checkpoint_000001.extracted", named,
                                      strlen(named), 0600, NULL),
                      0);
-    touch(".checkpoint_000002.extracted");
+    assert_int_equal(fs_write_atomic(".checkpoint_000002.extracted", plain,
+                                     strlen(plain), 0600, NULL),
+                     0);
     directory_with_file("epoch=1");
     directory_with_file("checkpoint_000001"); /* that has the name epoch=1 */
     directory_with_file("checkpoint_000002");
@@ -415,11 +418,53 @@ static void files_of_a_damaged_checkpoint_stay(void **state)
     free(aside);
 }
 
-static void a_record_cannot_name_what_else_a_run_has(void **state)
+static void
+a_directory_that_two_records_name_is_of_the_checkpoint_that_is_left(void **state)
 {
-    static const char *const names[] = {"logs", "data", "checkpoint_000007", "../logs"};
+    (void)state;
+    for (int i = 1; i <= 2; i++)
+        save(i, 0.5);
+    record_of("checkpoint_000001.h5", "model", ".checkpoint_000001.extracted");
+    record_of("checkpoint_000002.h5", "model", ".checkpoint_000002.extracted");
+    directory_with_file("model");
+    assert_int_equal(unlink("checkpoint_000001.h5"), 0);
+    checkpoint_manager_tidy(".", NULL, NULL);
+    assert_int_equal(access("model/file", F_OK), 0);
+    assert_int_equal(access(".checkpoint_000001.extracted", F_OK), -1);
+    assert_int_equal(access(".checkpoint_000002.extracted", F_OK), 0);
+    assert_int_equal(unlink("checkpoint_000002.h5"), 0);
+    checkpoint_manager_tidy(".", NULL, NULL);
+    assert_int_equal(access("model", F_OK), -1);
+    assert_int_equal(access(".checkpoint_000002.extracted", F_OK), -1);
+}
+
+static void without_a_readable_record_nothing_is_removed(void **state)
+{
+    const char *torn = "{\"bytes\": 1, \"dire";
 
     (void)state;
+    directory_with_file("checkpoint_000001");
+    directory_with_file("checkpoint_000002");
+    touch(".checkpoint_000001.extracted");
+    assert_int_equal(
+        fs_write_atomic(".checkpoint_000002.extracted", torn, strlen(torn), 0600, NULL),
+        0);
+    checkpoint_manager_tidy(".", NULL, NULL);
+    assert_int_equal(access("checkpoint_000001/file", F_OK), 0);
+    assert_int_equal(access("checkpoint_000002/file", F_OK), 0);
+}
+
+static void a_record_cannot_name_what_else_a_run_has(void **state)
+{
+    static const char *const names[] = {"logs",       "data",      "checkpoint_000007",
+                                        "../logs",    "result.h5", "result.old",
+                                        "events.out", "notes"};
+
+    (void)state;
+    touch("result.h5");
+    touch("notes");
+    directory_with_file("result.old");
+    directory_with_file("events.out");
     directory_with_file("logs");
     directory_with_file("data");
     directory_with_file("checkpoint_000007");
@@ -432,6 +477,10 @@ static void a_record_cannot_name_what_else_a_run_has(void **state)
     assert_int_equal(access("logs/file", F_OK), 0);
     assert_int_equal(access("data/file", F_OK), 0);
     assert_int_equal(access("checkpoint_000007/file", F_OK), 0);
+    assert_int_equal(access("result.h5", F_OK), 0);
+    assert_int_equal(access("result.old/file", F_OK), 0);
+    assert_int_equal(access("events.out/file", F_OK), 0);
+    assert_int_equal(access("notes", F_OK), 0); /* not a directory */
 }
 
 static void best_and_latest_are_found(void **state)
@@ -475,6 +524,8 @@ int main(void)
         SCRATCH(damage_that_rank_0_does_not_see_is_ignored),
         SCRATCH(prune_keeps_best_and_newest),
         SCRATCH(extracted_files_go_with_their_checkpoint),
+        SCRATCH(a_directory_that_two_records_name_is_of_the_checkpoint_that_is_left),
+        SCRATCH(without_a_readable_record_nothing_is_removed),
         SCRATCH(files_of_a_damaged_checkpoint_stay),
         SCRATCH(a_record_cannot_name_what_else_a_run_has),
         SCRATCH(best_and_latest_are_found),

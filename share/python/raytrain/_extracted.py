@@ -86,7 +86,8 @@ def _set_rights(directory: str, mode: int, durable: bool) -> None:
 
 
 _STAMP = re.compile(r"\.(checkpoint_\d{6,})\.extracted")
-# What else is in the directory of a run, by other programs and callbacks as well.
+# What else is in the directory of a run, by other programs and callbacks as well:
+# is_of_run() in run/extracted.c has the same names.
 _OF_RUN = re.compile(r"\..*|run\.cfg|result\..*|progress\.csv|events\..*|.*\.h5.*|"
                      r"trainer\.pkl|"
                      r"data|artifacts|logs|serve|checkpoint_\d{6,}", re.DOTALL)
@@ -121,7 +122,8 @@ def _wanted(source: Source, file: str) -> str:
     if name is None or _OF_RUN.fullmatch(name):
         return file[:-3]
     path = os.path.join(os.path.dirname(file), name)
-    return file[:-3] if os.path.lexists(path) else path
+    taken = os.path.lexists(path) or _has_another(file, path)
+    return file[:-3] if taken else path
 
 
 def _stamp_path(file: str) -> str:

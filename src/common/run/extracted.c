@@ -38,18 +38,33 @@ static char *record_path(const char *run_dir, int64_t iteration)
     return hidden;
 }
 
-/* Does something else of the run have this name? */
+static bool is_checkpoint(const char *name)
+{
+    const char *digits = name + strlen(CHECKPOINT_PREFIX);
+    size_t n;
+
+    if (strncmp(name, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) != 0)
+        return false;
+    n = strspn(digits, "0123456789");
+    return n >= 6 && digits[n] == '\0';
+}
+
+/* Does something else of the run have this name? These are the names of _OF_RUN in
+ * _extracted.py. */
 static bool is_of_run(const char *name)
 {
-    static const char *const own[] = {"data", "artifacts", "logs", "serve"};
-    const char *digits = name + strlen(CHECKPOINT_PREFIX);
+    static const char *const own[] = {
+        "run.cfg", "progress.csv", "trainer.pkl", "data", "artifacts", "logs", "serve"};
+    static const char *const begins[] = {".", "result.", "events."};
 
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(name, own[i]) == 0)
             return true;
-    return *name == '\0' || *name == '.' || strchr(name, '/') ||
-           (strncmp(name, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) == 0 &&
-            digits[strspn(digits, "0123456789")] == '\0');
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return *name == '\0' || strchr(name, '/') || strstr(name, CHECKPOINT_ENDING) ||
+           is_checkpoint(name);
 }
 
 /* The directory that a record is about; malloc'ed, NULL without memory. */
@@ -158,40 +173,89 @@ static bool is_from_damaged(const json_t *record, const char *file)
     return from;
 }
 
-/* NULL: it stays, or the record is not to be acted upon, or there is no memory. */
-static char *directory_to_remove(const char *run_dir, int64_t iteration,
-                                 const char *record_name, const char *file)
+/* NULL: it cannot be read, or is not to be acted upon. */
+static json_t *record_to_act_upon(const char *path)
 {
-    char *text = NULL, *path = NULL;
+    char *text = NULL;
     struct error foreign, why;
-    json_t *record;
+    json_t *record = NULL;
 
-    if (record_read_judged(record_name, RECORD_OF_RUN, &text, NULL, &foreign, &why) ==
-            0 &&
-        foreign.code == RAYTRAIN_OK) {
+    if (record_read_judged(path, RECORD_OF_RUN, &text, NULL, &foreign, &why) == 0 &&
+        foreign.code == RAYTRAIN_OK)
         record = json_loads(text, 0, NULL);
-        if (!is_from_damaged(record, file))
-            path = directory_path(run_dir, iteration, record);
-        json_decref(record);
-    }
     free(text);
-    return path;
+    return record;
 }
 
-static void directory_remove(const char *run_dir, int64_t iteration, const char *record,
+/* Does this record keep the directory, since its checkpoint is there, or damaged? */
+static bool record_keeps(const char *run_dir, int64_t iteration, const char *name,
+                         const char *directory)
+{
+    char *path = run_dir_file(run_dir, name), *its = NULL;
+    char *file = run_dir_checkpoint(run_dir, (long)iteration);
+    json_t *record = path ? record_to_act_upon(path) : NULL;
+    bool keeps = false;
+
+    if (record && file)
+        its = directory_path(run_dir, iteration, record);
+    if (its && strcmp(its, directory) == 0)
+        keeps =
+            access(file, F_OK) == 0 || errno != ENOENT || is_from_damaged(record, file);
+    json_decref(record);
+    free(its);
+    free(file);
+    free(path);
+    return keeps;
+}
+
+/* Two records may have the same name, if the directory of the first was removed before
+ * that of the second was made. */
+static bool is_of_another(const char *run_dir, int64_t iteration, const char *directory)
+{
+    DIR *d = opendir(run_dir);
+    bool kept = d == NULL;
+    struct dirent *e;
+
+    while (d && !kept && (e = readdir(d))) {
+        int64_t other = extracted_iteration(e->d_name);
+
+        kept = other >= 0 && other != iteration &&
+               record_keeps(run_dir, other, e->d_name, directory);
+    }
+    if (d)
+        closedir(d);
+    return kept;
+}
+
+/* The checkpoint is gone: remove the directory, if it is still its own, and the record.
+ * The record last: while it is there, another try finds the directory. */
+static int files_remove(const char *run_dir, int64_t iteration, const char *directory,
+                        const char *record, struct error *err)
+{
+    if (is_directory(directory) && !is_of_another(run_dir, iteration, directory) &&
+        fs_remove_tree(directory, err) < 0)
+        return -1;
+    if (unlink(record) < 0 && errno != ENOENT)
+        return fs_error(err, "remove", record);
+    return 0;
+}
+
+static void directory_remove(const char *run_dir, int64_t iteration, const char *name,
                              void (*note)(void *arg, const char *text), void *arg)
 {
     char *file = run_dir_checkpoint(run_dir, (long)iteration);
-    char *path = run_dir_file(run_dir, record), *directory = NULL;
+    char *path = run_dir_file(run_dir, name), *directory = NULL;
+    json_t *record = NULL;
     struct error why;
 
     if (file && path && access(file, F_OK) < 0 && errno == ENOENT)
-        directory = directory_to_remove(run_dir, iteration, path, file);
-    /* The record last: while it is there, another try finds the directory. */
-    if (directory && fs_remove_tree(directory, &why) == 0)
-        unlink(path);
-    else if (directory && note)
+        record = record_to_act_upon(path);
+    if (record && !is_from_damaged(record, file))
+        directory = directory_path(run_dir, iteration, record);
+    if (directory && files_remove(run_dir, iteration, directory, path, &why) < 0 &&
+        note)
         note(arg, why.text);
+    json_decref(record);
     free(directory);
     free(path);
     free(file);

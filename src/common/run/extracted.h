@@ -25,7 +25,8 @@ void extracted_clear(struct extracted *x);
 int64_t extracted_iteration(const char *name);
 
 /* Remove the directories of checkpoints that were deleted, with their records. That of one
- * that was set aside as damaged stays. Failures are reported to `note`, which may be
+ * that was set aside as damaged stays, and so does one that another checkpoint has by
+ * now, or whose record cannot be read. Failures are reported to `note`, which may be
  * NULL. */
 void extracted_tidy(const char *run_dir, void (*note)(void *arg, const char *text),
                     void *arg);
