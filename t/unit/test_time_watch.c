@@ -663,6 +663,29 @@ static void a_preempted_job_stops_when_rank_0_hears_of_it(void **unused)
     assert_int_equal(slurm.open, 0);
 }
 
+/* The record stays, for hours perhaps. */
+static void
+after_a_signal_for_another_reason_slurm_is_asked_more_and_more_rarely(void **unused)
+{
+    struct rank_status_place zero;
+
+    (void)unused;
+    begin(&preemption_watch);
+    view.log_dir = ".";
+    assert_int_equal(rank_status_create(".", 1, 1, NULL), 0);
+    rank_status_place(&zero, ".", 0, 0, 0);
+    assert_int_equal(rank_status_write(&zero, RANK_STATUS_SIGTERM, "SIGTERM", 0), 0);
+    for (int i = 0; i < 3600; i++)
+        assert_int_equal(tick_after(&preemption_watch, 1), WATCH_GOES_ON);
+    assert_in_range(slurm.asked, 10, 20);
+    slurm.job.preempted = true;
+    for (int i = 0; i < 330; i++)
+        if (tick_after(&preemption_watch, 1) == WATCH_STOP)
+            view.stopping = true;
+    assert_true(view.stopping);
+    preemption_watch.destroy(state);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup(f, setup)
@@ -694,6 +717,9 @@ int main(void)
         TEST(the_start_has_an_end_in_any_case),
         cmocka_unit_test_setup_teardown(a_preempted_job_stops_when_rank_0_hears_of_it,
                                         enter, scratch_leave),
+        cmocka_unit_test_setup_teardown(
+            after_a_signal_for_another_reason_slurm_is_asked_more_and_more_rarely,
+            enter, scratch_leave),
         TEST(on_this_machine_the_start_counts_at_once),
     };
 

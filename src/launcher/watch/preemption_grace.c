@@ -5,20 +5,24 @@
  * Slurm sends SIGTERM to the job's steps when the grace time begins, but to its batch
  * script, and so to this process, only at the end of that time. Rank 0 records the
  * signal. Then the batch system is asked whether it preempts the job: a signal may have
- * other reasons, and only some nodes may be concerned.
+ * other reasons, and only some nodes may be concerned. The record stays, so it is asked
+ * again, but more and more rarely.
  */
 #include "watch/watch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define LOOK_S  1.0
-#define AGAIN_S 10.0 /* the pause after an answer that it is not, or after none */
+#define AGAIN_S 10.0  /* the pause, without an answer or after the first */
+#define PAUSE_S 320.0 /* the longest: it doubles after each "not preempted" */
 
 struct preemption_watch {
     const struct batch_ops *batch;
     struct batch_query *query; /* in progress */
     double next;               /* when to look next; clock_now() */
+    double pause;              /* after the next answer */
 };
 
 static int preemption_create(const struct watch_view *view, void **state,
@@ -32,6 +36,7 @@ static int preemption_create(const struct watch_view *view, void **state,
         return error_no_memory(err);
     w->batch = view->batch;
     w->next = view->now + LOOK_S;
+    w->pause = AGAIN_S;
     *state = w;
     return 0;
 }
@@ -46,7 +51,9 @@ static bool is_preempted(struct preemption_watch *w, const struct watch_view *vi
         return false;
     w->batch->query_destroy(w->query);
     w->query = NULL;
-    w->next = view->now + AGAIN_S;
+    w->next = view->now + (rc == 0 ? w->pause : AGAIN_S);
+    if (rc == 0)
+        w->pause = fmin(2 * w->pause, PAUSE_S);
     return rc == 0 && job.preempted;
 }
 
