@@ -554,6 +554,9 @@ test_expect_success 'raytrain-run that continues such a run removes the rows tha
 	raytrain-run -n 1 --launcher local --storage runs --name other -q --set datasets.x.made=true \
 		--set datasets.x.path="$PWD/runs/kept.rows-other" -- true 2>err &&
 	test -e runs/kept.rows-other/000000000000-000000.npz &&
+	file=runs/rest.rows-x/000000000000-000000.npz && mkdir -p $file &&
+	raytrain-run -n 1 --launcher local --storage runs --name rest -q --set datasets.x.made=true \
+		--set datasets.x.path="$PWD/runs/rest.rows-x" -- true 2>err && grep "$file: Is a directory" err &&
 	rm -r "$rows" && mkdir target && cp saved/*.npz target && ln -s ../target "$rows" &&
 	ls target >want && $resume 2>err && ls target | test_cmp want - && test -h "$rows"
 '

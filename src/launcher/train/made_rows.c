@@ -64,13 +64,38 @@ static bool is_made(const char *name)
     return n > 0 && strcmp(name + n, ENDING) == 0;
 }
 
+/* All that can be; the error is that of the first one that cannot. */
+static int files_remove(DIR *d, const char *path, struct error *err)
+{
+    struct dirent *e;
+    int rc = 0;
+
+    while ((e = readdir(d))) {
+        char *file = NULL;
+
+        if (!is_made(e->d_name) || unlinkat(dirfd(d), e->d_name, 0) == 0 ||
+            errno == ENOENT)
+            continue;
+        if (rc == 0) {
+            int why = errno;
+
+            if (asprintf(&file, "%s/%s", path, e->d_name) < 0)
+                file = NULL;
+            errno = why;
+            rc = fs_error(err, "remove", file ? file : path);
+            free(file);
+        }
+    }
+    return rc;
+}
+
 /* The files in a directory of the parent, and then the directory. */
 static int directory_remove(int parent, const char *name, const char *path,
                             struct error *err)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = NULL;
-    struct dirent *e;
+    int rc;
 
     if (fd < 0)
         return errno == ENOENT ? 0 : fs_error(err, "remove", path);
@@ -83,13 +108,11 @@ static int directory_remove(int parent, const char *name, const char *path,
         close(fd);
         return -1;
     }
-    while ((e = readdir(d)))
-        if (is_made(e->d_name))
-            unlinkat(dirfd(d), e->d_name, 0);
+    rc = files_remove(d, path, err);
     closedir(d);
-    if (unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+    if (rc == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         return fs_error(err, "remove directory", path);
-    return 0;
+    return rc;
 }
 
 static int rows_remove(const char *run_dir, const char *path, struct error *err)
@@ -129,6 +152,7 @@ static int work(void *arg, json_t **notes, struct error *err)
 void made_rows_remove(struct run *run)
 {
     json_t *notes = NULL, *note;
+    struct error why;
     bool made = false;
     size_t i;
 
@@ -136,7 +160,9 @@ void made_rows_remove(struct run *run)
         made = made || run->cfg->datasets[i].made;
     if (!made || run_lock_check(run->lock, NULL) < 0)
         return;
-    aside(run, "remove the rows that its workers have made", work, run, &notes, NULL);
+    if (aside(run, "remove the rows that its workers have made", work, run, &notes,
+              &why) < 0)
+        callback_note(run->callbacks, "%s", why.text);
     json_array_foreach(notes, i, note)
         callback_note(run->callbacks, "%s", json_string_value(note));
     json_decref(notes);
