@@ -462,11 +462,12 @@ echo $RANK >of-$RANK && for i in 1 2; do
 	raytrain-report score=$((RANK + 1)) --checkpoint of-$RANK || exit
 done
 END
-# kinds NAME WORKERS FIRST SECOND: a run that reports the one kind, and then goes on with the other.
+# kinds NAME WORKERS FIRST SECOND [NEXT]: a run that reports the one kind, and then goes on with the
+# other, with NEXT workers.
 kinds () {
 	export PYTHON KIND &&
 	KIND=$3 && $run --name $1 -n $2 --score score -- sh kinds.sh 2>err.1 &&
-	KIND=$4 && $run --name $1 -n $2 --score score --resume --set seed=2 -- sh kinds.sh 2>err.2 &&
+	KIND=$4 && $run --name $1 -n ${5:-$2} --score score --resume --set seed=2 -- sh kinds.sh 2>err.2 &&
 	! grep "checkpoint_score_attribute" err.1
 }
 test_expect_success 'a score that is a mean first and then of rank 0, or the reverse, has a warning' '
@@ -475,7 +476,9 @@ test_expect_success 'a score that is a mean first and then of rank 0, or the rev
 	kinds rank0 2 rank0 mean &&
 	grep "score is the mean over the workers from iteration 3 on, and was the value of rank 0" err.2 &&
 	kinds same 2 rank0 rank0 && ! grep "from iteration" err.2 &&
-	kinds alone 1 mean rank0 && ! grep "from iteration" err.2
+	kinds alone 1 mean rank0 && ! grep "from iteration" err.2 &&
+	kinds grows 1 rank0 mean 2 && ! grep "from iteration" err.2 &&
+	kinds shrinks 2 mean rank0 1 && ! grep "from iteration" err.2
 '
 test_expect_success 'raytrain-inspect says what the metrics are where means and values of rank 0 meet' '
 	raytrain-inspect runs/mean >out && grep "the values are means, rank 0.s from 3 on" out &&

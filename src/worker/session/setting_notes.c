@@ -91,7 +91,7 @@ static void kind_note(const raytrain_context *ctx, const char *score, bool of_ra
                       rank0[] = "the value of rank 0";
 
     if (ctx->restored_workers == 0 || of_rank0 == ctx->restored_of_rank0 ||
-        (ctx->restored_workers == 1 && ctx->comm->size == 1))
+        ctx->restored_workers == 1 || ctx->comm->size == 1)
         return;
     event_add(ctx->env.log_dir, EVENT_WARNING,
               "checkpoint_score_attribute: %s is %s from iteration %lld on, and was %s "
