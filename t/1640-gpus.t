@@ -195,8 +195,8 @@ test_expect_success 'an NCCL that fails, or kills a worker, is wrong' '
 	found wrong "sum of cards" "did not come back" && no_process_left
 '
 test_expect_success 'a worker that does not connect its card is named in the report' '
-	expect_status 4 with STANDIN_NCCL_STUCK 1 tries --set=run_config.failure_config.start_timeout_s=2 &&
-	found wrong "sum of cards" "waited 2 s (start_timeout_s) for rank 1" && no_process_left
+	expect_status 4 with STANDIN_NCCL_STUCK 1 tries --set=run_config.failure_config.start_timeout_s=5 &&
+	found wrong "sum of cards" "waited 5 s (start_timeout_s) for rank 1" && no_process_left
 '
 test_expect_success 'without a driver, what it would do is skipped, with the reason' '
 	CUDA_VISIBLE_DEVICES=0,1 LD_LIBRARY_PATH= raytrain-run --check --json --launcher local \

@@ -114,6 +114,13 @@ static int scaling_take(const struct scaling_config *from, int workers,
     return error_no_memory(err);
 }
 
+/* The user's limit, if it is shorter. */
+static void start_limit(struct failure_config *to, const struct failure_config *from)
+{
+    if (from->start_timeout_s > 0 && from->start_timeout_s < to->start_timeout_s)
+        to->start_timeout_s = from->start_timeout_s;
+}
+
 /* The training function is a program that takes the place of the user's. */
 static int config_make(const struct check_context *context, const char *storage,
                        const char *name, int workers, struct train_config *cfg,
@@ -140,6 +147,8 @@ static int config_make(const struct check_context *context, const char *storage,
     rc = train_config_set_text(cfg, "train_func", program, "raytrain-worker", err);
     for (size_t i = 0; rc == 0 && i < sizeof fixed / sizeof *fixed; i++)
         rc = train_config_set_text(cfg, fixed[i].key, fixed[i].value, "--check", err);
+    start_limit(&cfg->run_config.failure_config,
+                &context->cfg->run_config.failure_config);
     if (rc == 0)
         rc = train_config_set_text(cfg, "run_config.storage_path", storage, "--storage",
                                    err);
