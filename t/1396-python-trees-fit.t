@@ -135,10 +135,14 @@ for words, settings in (("has no column \"z\"", {"label_column": "z"}),
         assert words in str(error), error
     else:
         raise AssertionError(words)
-try:
-    get_model(raytrain.Checkpoint.from_dict({"x": 1}))
-except ValueError as error:
-    assert "saved" in str(error), error
+for checkpoint, words in ((raytrain.Checkpoint.from_dict({"x": 1}), "saved"),
+                          (None, "RayTrainReportCallback")):
+    try:
+        get_model(checkpoint)
+    except ValueError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(words)
 EOT
 
 test_expect_success 'the model of two workers is that of one process, round by round' '

@@ -21,6 +21,9 @@ def opened(checkpoint: Any, trainer: str) -> Checkpoint:
     """A Checkpoint, or the path of one, that this trainer has saved."""
     from .checkpoint import Checkpoint
 
+    if checkpoint is None:
+        raise ValueError("there is no checkpoint: the run has reported none; "
+                         "RayTrainReportCallback of the trainer's module saves models")
     if not hasattr(checkpoint, "names"):
         checkpoint = Checkpoint(checkpoint)
     try:
