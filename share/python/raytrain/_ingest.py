@@ -9,7 +9,29 @@ from typing import Any
 _READ_HERE = "every worker reads its rows itself"
 
 
-class ExecutionResources:
+class _Kept:
+    """Settings that are kept, and have no effect: to change what the object was made
+    with is a warning."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        changed = name in vars(self) and vars(self)[name] != value
+        vars(self)[name] = value
+        if changed:
+            warnings.warn(f"{type(self).__name__}.{name} has no effect in raytrain: "
+                          f"{_READ_HERE}", UserWarning, stacklevel=2)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{name}={value!r}"
+                          for name, value in vars(self).items() if value is not None)
+        return f"{type(self).__name__}({pairs})"
+
+
+class ExecutionResources(_Kept):
     """An amount of resources.
 
     Args:
@@ -63,19 +85,8 @@ class ExecutionResources:
         changed = {name: value for name, value in given.items() if value is not None}
         return ExecutionResources(**{**vars(self), **changed})
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        _set(self, name, value)
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(other) == vars(self)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return _shown(self)
-
-
-class ExecutionOptions:
+class ExecutionOptions(_Kept):
     """The settings of a pass over rows, none of which has an effect.
 
     Args:
@@ -98,17 +109,6 @@ class ExecutionOptions:
         self.preserve_order = preserve_order
         self.actor_locality_enabled = actor_locality_enabled
         self.verbose_progress = verbose_progress
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        _set(self, name, value)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(other) == vars(self)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return _shown(self)
 
 
 class DataContext:
@@ -145,18 +145,3 @@ class DataContext:
 def says_something(options: object) -> bool:
     """Are these execution options others than the default?"""
     return options is not None and options != ExecutionOptions()
-
-
-def _set(options: object, name: str, value: Any) -> None:
-    """Keep it. To change what the object was made with is a warning."""
-    changed = name in vars(options) and vars(options)[name] != value
-    vars(options)[name] = value
-    if changed:
-        warnings.warn(f"{type(options).__name__}.{name} has no effect in raytrain: "
-                      f"{_READ_HERE}", UserWarning, stacklevel=3)
-
-
-def _shown(value: object) -> str:
-    pairs = ", ".join(f"{name}={v!r}"
-                      for name, v in vars(value).items() if v is not None)
-    return f"{type(value).__name__}({pairs})"
