@@ -64,7 +64,7 @@ struct restart_decision {
 /* cfg must outlive it; checkpoint is the newest published, -1: none. */
 void restart_policy_init(struct restart_policy *policy,
                          const struct failure_config *cfg, int64_t checkpoint);
-/* So many preemptions of the job count, too. False: they are more than FailureConfig
+/* Count n preemptions of the job, too. False: there are more than FailureConfig
  * allows. */
 bool restart_policy_preempted(struct restart_policy *policy, int n);
 /* Would the same training, given the same input, fail in this way again? */

@@ -5,8 +5,8 @@
  *   dataset_open   a view of this worker's shard of a dataset of the configuration, "name",
  *                  or of all rows of one with "config", which is "datasets = { ...
  *                  };" as in raytrain.cfg, and whose rows go through the chain in
- *                  the data (chain_pack.h), if there is one; with "rank" and "size" of
- *                  the rows of one of so many readers; closes views that the
+ *                  the data (chain_pack.h), if there is one; with "rank" and "size",
+ *                  the rows of one of `size` readers; closes views that the
  *                  client no longer needs. The reply has the columns, the words of
  *                  some as its data (frame_wire.h), and "warnings", texts for the user
  *   dataset_begin  begin a pass: an epoch, or what is left of one; "unpadded" leaves out

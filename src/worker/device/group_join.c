@@ -33,7 +33,7 @@ struct join {
     struct join *next; /* of those that are left */
     struct device_group *g;
     struct nccl_id id;
-    struct comm quiet;   /* whose waits call nobody: of the thread */
+    struct comm quiet;   /* the thread's: its waits call no function */
     atomic_int progress; /* an enum progress */
     struct error err;    /* once it has failed */
     int result;          /* of the library, then, or NCCL_SUCCESS */
@@ -41,7 +41,8 @@ struct join {
     pthread_t thread;
 
     /* Of the thread of the training function: */
-    double begun, told; /* told: the latest exchange; clock_now() */
+    double begun;       /* clock_now() */
+    double exchanged;   /* the latest exchange among the ranks; clock_now() */
     bool late;          /* time is up, which this rank has announced */
     double asked;       /* the latest look since then; clock_now() */
     double asked_s;     /* how long it has looked since then */
@@ -221,10 +222,10 @@ static int ranks_tell(struct join *j, const struct device_group_env *env, bool *
     if (j->request) {
         if (comm->ops->test(comm, &j->request, over, err) < 0)
             return -1;
-        j->told = now;
+        j->exchanged = now;
         return 0;
     }
-    if (mine == JOIN_GOES_ON && now - j->told < ROUND_S)
+    if (mine == JOIN_GOES_ON && now - j->exchanged < ROUND_S)
         return 0;
     j->lowest = mine;
     return comm->ops->iallreduce(comm, COMM_HOST, &j->lowest, 1, COMM_INT64, COMM_MIN,
@@ -344,7 +345,7 @@ bool group_join(struct join *j, const struct device_group_env *env,
     bool ended = true;
 
     j->id = *id;
-    j->begun = j->told = clock_now();
+    j->begun = j->exchanged = clock_now();
     g->comm = &j->quiet;
     g->joining = true;
     j->has_thread = thread_start(&j->thread, join_thread, j, &j->err) == 0;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* At most so many parts have a call each. */
+/* The most parts that have a call each. */
 #define PARTS_EACH_MAX 4
 
 enum parts_way {

@@ -17,8 +17,8 @@
  * cards. tried(arg) is called after each card. */
 json_t *card_trial_copies(int n, double limit_s, void (*tried)(void *arg), void *arg);
 
-/* What a rank adds to it, and what all of so many workers add up to: in float32, in any order,
- * exactly. */
+/* What a rank adds to the sum, and the sum of `size` workers. Both are exact in float32,
+ * in any order. */
 float card_trial_number(int rank);
 int64_t card_trial_total(int size);
 /* COLLECTIVE, after the copies, if they are right on every rank: `sum`, as site_report.h says

@@ -97,7 +97,7 @@ static unsigned char *addresses_map(size_t n)
     return all + before;
 }
 
-/* With fewer addresses if there are not so many. */
+/* With fewer addresses if the kernel refuses that many. */
 static int addresses_take(struct snapshot *s, size_t n, int n_sharing)
 {
     s->addresses = addresses_wanted(n, n_sharing);
