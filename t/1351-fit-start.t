@@ -134,6 +134,22 @@ test_expect_success 'of a worker that is killed the last lines are shown' '
 	test 1 -eq "$(grep -c "last words" err)"
 '
 
+test_expect_success 'a run whose workers die before they come to the function is restored' '
+	cat >early.py <<-\EOF && mkdir dying &&
+	from common import *
+	def train():
+	    raytrain.report({"x": 1})
+	if len(sys.argv) == 1:
+	    trainer(train, name="early").fit()
+	print(DataParallelTrainer.restore("runs/early").fit().metrics["x"])
+	EOF
+	echo "import os; \"RAYTRAIN_FIT\" in os.environ and os._exit(7)" >dying/sitecustomize.py &&
+	expect_status 1 env PYTHONPATH="$PWD/dying:$PYTHONPATH" "$PYTHON" early.py 2>err &&
+	grep "WorkerGroupError: rank . .* ended with exit status 7" err &&
+	test "$(stat -c %a runs/early/trainer.pkl)" = 600 &&
+	test "$("$PYTHON" early.py again)" = 1
+'
+
 cat >stops.py <<\EOF
 from common import *
 import time

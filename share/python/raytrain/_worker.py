@@ -93,20 +93,14 @@ def _prepare(setup: str | None, backend_config: object) -> ContextManager[Any]:
 
 # ---- A worker of fit() ----
 
-def _payload() -> tuple[Any, ...]:
-    """The shipped file's content, its path, and where a copy of it is kept."""
+def _payload() -> tuple[dict[str, Any], bool]:
+    """The shipped file's content, and whether fit() waits for this run; otherwise
+    raytrain-run continues it from its copy of the file."""
     path = os.environ.pop("RAYTRAIN_FIT", None)
-    kept = os.path.join(_session.session().info["run_dir"], _shipping.PAYLOAD)
-
-    if not path or not os.path.exists(path):
-        path = kept
-    return _shipping.read(path), path, kept
-
-
-def _keep(payload: dict[str, Any], path: str, kept: str) -> None:
-    """Rank 0 leaves a copy in the run directory, so that the run can be continued."""
-    if path != kept and _session.session().info["rank"] == 0:
-        _shipping.write(kept, payload)
+    if path and os.path.exists(path):
+        return _shipping.read(path), True
+    run_dir = _session.session().info["run_dir"]
+    return _shipping.read(os.path.join(run_dir, _shipping.PAYLOAD)), False
 
 
 def _load(payload: dict[str, Any]) -> tuple[Any, ...]:
@@ -160,11 +154,10 @@ def main() -> int:
     global _running
 
     try:
-        payload, path, kept = _payload()
-        _keep(payload, path, kept)
+        payload, is_awaited = _payload()
         _session.metadata = payload["settings"]["metadata"] or {}
         _session.uses_gpu = _session.session().info["gpus"] > 0
-        _session.gathers = path != kept and payload.get("gathers", False)
+        _session.gathers = is_awaited and payload.get("gathers", False)
         function, config = _load(payload)
         backend_config = _shipping.opened(payload["backend_config"])
         _mapping.register(payload["settings"].get("preprocessor"))

@@ -19,6 +19,7 @@ liblauncher_a_SOURCES += \
 	src/launcher/train/result.c src/launcher/train/result.h \
 	src/launcher/train/run.c src/launcher/train/run.h \
 	src/launcher/train/run_name.c src/launcher/train/run_name.h \
+	src/launcher/train/shipped_function.c src/launcher/train/shipped_function.h \
 	src/launcher/train/start_obstacles.c \
 	src/launcher/train/start_point.c src/launcher/train/start_point.h \
 	src/launcher/train/submit.c src/launcher/train/submit.h \

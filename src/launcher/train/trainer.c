@@ -14,6 +14,7 @@
 #include "train/attempt.h"
 #include "train/made_rows.h"
 #include "train/reconfigure.h"
+#include "train/shipped_function.h"
 #include "train/start_point.h"
 #include "util/argv.h"
 #include "util/fault.h"
@@ -84,7 +85,7 @@ static int attempts_make(struct run *run, const struct run_dir *dir,
     fault_point("run.entered", 0);
     if (result_remove(dir->path, err) == 0 &&
         config_save(dir->path, run->config, err) == 0 &&
-        fault_point("run.config", 0) == 0 &&
+        fault_point("run.config", 0) == 0 && shipped_function_keep(run, err) == 0 &&
         run_dir_write_marker(dir, run->config, &marker, err) == 0) {
         run->marker = marker;
         fault_point("run.marker", 0);
