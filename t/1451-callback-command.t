@@ -125,23 +125,27 @@ test_expect_success 'a log that cannot be opened is reported, and the command ge
 gone () {
 	! kill -0 "$(cat "$1")" 2>/dev/null
 }
+# none_called NAME: no process of this program is left.
+none_called () {
+	! pgrep -f "$PWD/$1" >/dev/null
+}
 program stays.sh <<'EOT'
 sleep 1000 &
 echo $! >child
 trap "" TERM
-: >ready
+: >staying
 while :; do wait; done
 EOT
 test_expect_success 'one that does not end is killed after grace_s, with its children' '
 	start_run $run --name stays --set "$(command_of stays.sh "grace_s = 0;")" &&
-	eventually test -f ready && : >gate && wait $pid &&
+	eventually test -f staying && : >gate && wait $pid &&
 	grep "stays.sh has not ended within 0 s after the run" err && grep grace_s err &&
-	! pgrep -f "$PWD/stays.sh" && eventually gone child
+	none_called stays.sh && eventually gone child
 '
 test_expect_success 'after a launcher was killed, nothing is left of its command and its children' '
-	rm -f ready child gate &&
-	start_run $run --name left --set "$(command_of stays.sh)" && eventually test -f ready &&
-	kill -KILL $pid && eventually gone child && ! pgrep -f "$PWD/stays.sh" &&
+	rm -f staying child &&
+	start_run $run --name left --set "$(command_of stays.sh)" && eventually test -f staying &&
+	kill -KILL $pid && eventually gone child && eventually none_called stays.sh &&
 	eventually no_process_left && : >gate
 '
 program leaves.sh <<'EOT'
