@@ -103,7 +103,7 @@ known_circles () {
 	includes serve/life/life serve/life/live_model
 	includes serve/service/service serve/service/service_parts
 	includes worker/data/converted worker/data/dataset worker/data/dataset_table
-	includes worker/device/cards worker/device/device worker/device/group
+	includes worker/device/device worker/device/devices worker/device/group
 	includes worker/gbdt/queries worker/gbdt/shard_load
 	includes worker/preprocess/chain worker/preprocess/transform
 	includes worker/session/checkpoints worker/session/collectives worker/session/data_decisions worker/session/dataset_watch worker/session/datasets worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/reports worker/session/session worker/session/signs

@@ -1,7 +1,7 @@
 #!/bin/sh
 test_description='a model in memory of a card is saved and restored, with a stand-in for the library of the driver'
 . "$(dirname "$0")/setup.sh"
-. "$srcdir/t/cards.sh"
+. "$srcdir/t/devices.sh"
 
 # The stand-in is no CUDA (t/device/standin_cuda.c): these tests show that raytrain follows the
 # rules of the library, not that it works with a card.

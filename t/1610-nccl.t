@@ -1,7 +1,7 @@
 #!/bin/sh
 test_description='collectives of tensors on cards, with stand-ins for the driver and for NCCL'
 . "$(dirname "$0")/setup.sh"
-. "$srcdir/t/cards.sh"
+. "$srcdir/t/devices.sh"
 
 # The stand-ins are no CUDA and no NCCL (t/device): these tests show that raytrain follows the
 # rules of the libraries, not that it works with cards.

@@ -1,7 +1,7 @@
 #!/bin/sh
 test_description='gradients in memory of a card are averaged, with a stand-in for the library of the driver'
 . "$(dirname "$0")/setup.sh"
-. "$srcdir/t/cards.sh"
+. "$srcdir/t/devices.sh"
 
 # The stand-in is no CUDA (t/device/standin_cuda.c): it does nothing before something waits for
 # it, so that whatever is not waited for has old bytes.

@@ -1,7 +1,7 @@
 #!/bin/sh
 test_description='gradients on cards are averaged by NCCL, with stand-ins for it and for the library of the driver'
 . "$(dirname "$0")/setup.sh"
-. "$srcdir/t/cards.sh"
+. "$srcdir/t/devices.sh"
 
 # The stand-ins are no CUDA and no NCCL (t/device): nothing happens before something waits for it.
 # Each worker has a card.

@@ -1,7 +1,7 @@
 #!/bin/sh
 test_description='checkpoints are copied from cards while training goes on, with a stand-in for the library of the driver'
 . "$(dirname "$0")/setup.sh"
-. "$srcdir/t/cards.sh"
+. "$srcdir/t/devices.sh"
 
 # The stand-in is no CUDA (t/device/standin_cuda.c). With late=true, what the library waits for
 # in the background runs after the next step, which has changed the model: without an order

@@ -1,7 +1,7 @@
 #!/bin/sh
 test_description='batches of a dataset are copied ahead to a card, with a stand-in for the library of the driver'
 . "$(dirname "$0")/setup.sh"
-. "$srcdir/t/cards.sh"
+. "$srcdir/t/devices.sh"
 
 # The stand-in is no CUDA (t/device/standin_cuda.c). Its streams run as late as they may: a
 # kernel that is not ordered after the copy of its batch, or before the copy of another one to

@@ -44,13 +44,13 @@ near () {
 }
 
 test_expect_success 'the kernels for a card compute what those for the CPU do' '
-	"$cards/mlp_numbers" >cpu && on_card "$cards/mlp_numbers_card" >card && near cpu card
+	"$cards/mlp_numbers" >cpu && on_card "$cards/mlp_numbers_device" >card && near cpu card
 '
 test_expect_success 'kernels that combine sums in blocks of threads compute what the CPU does' '
-	STANDIN_CUDA_THREADS=1 on_card "$cards/mlp_numbers_card" >threads && near cpu threads
+	STANDIN_CUDA_THREADS=1 on_card "$cards/mlp_numbers_device" >threads && near cpu threads
 '
 test_expect_success 'an allocation for which there is no room is not an error of the next kernel' '
-	on_card "$cards/mlp_numbers_card" full >full && test_cmp card full
+	on_card "$cards/mlp_numbers_device" full >full && test_cmp card full
 '
 test_expect_success 'a network that the CPU has trained predicts the same on a card' '
 	$run --name cpu -n 2 "$builddir/share/examples/fashion_mlp.so" 2>err &&

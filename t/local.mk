@@ -1,6 +1,6 @@
 # Tests: unit tests are listed in the local.mk of their room; here are the sharness scripts and
 # the programs that they run. TESTS run against an installed tree, the stage.
-EXTRA_DIST += t/README.md t/setup.sh t/faults.sh t/cards.sh t/predict.sh t/browser.sh t/mpi-programs.sh \
+EXTRA_DIST += t/README.md t/setup.sh t/faults.sh t/devices.sh t/predict.sh t/browser.sh t/mpi-programs.sh \
 	t/lightgbm-library t/python-state.sh t/trees.sh t/trees/data.py \
 	t/trees/lightgbm-log.py t/trees/scores.py t/trees/xgb.py
 

@@ -177,9 +177,9 @@ if HAVE_OPENBLAS
 CARD_PARTS = share/examples/mlp_cuda.cu share/examples/mlp_kernels.h \
 	t/device/runtime/cuda_runtime.h t/device/runtime/cublas_v2.h t/device/libcuda.so.1
 CARD_INCLUDES = -I$(srcdir)/t/device/runtime -I$(srcdir)/t/device -I$(srcdir)/share/examples
-check_DATA += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_card \
+check_DATA += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_device \
 	t/device/mlp_numbers
-CLEANFILES += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_card \
+CLEANFILES += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_device \
 	t/device/mlp_numbers
 t/device/mlp_cuda.o: $(CARD_PARTS)
 	$(AM_V_CXX)$(MKDIR_P) t/device && $(CXX) -std=gnu++17 $(CARD_INCLUDES) -Wall -Wextra \
@@ -194,7 +194,7 @@ t/device/fashion_mlp.so: t/device/mlp_cuda.o share/examples/fashion_mlp.c share/
 	$(CXX) $(SANITIZE_CFLAGS) -shared -o $@ t/device/fashion_mlp.o t/device/mlp.o \
 		t/device/mlp_cuda.o t/device/libcuda.so.1 $(OPENBLAS_LIBS) -lpthread -lm && \
 	rm -f t/device/fashion_mlp.o t/device/mlp.o
-t/device/mlp_numbers_card: t/device/mlp_numbers.c t/device/mlp_cuda.o
+t/device/mlp_numbers_device: t/device/mlp_numbers.c t/device/mlp_cuda.o
 	$(AM_V_CXXLD)$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(CARD_INCLUDES) -c -o $@.o \
 		$(srcdir)/t/device/mlp_numbers.c && \
 	$(CXX) $(SANITIZE_CFLAGS) -o $@ $@.o t/device/mlp_cuda.o t/device/libcuda.so.1 \

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "device/cards.h"
+#include "device/devices.h"
 #include "device/device.h"
 #include "device/group.h"
 

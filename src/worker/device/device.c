@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "device/cards.h"
+#include "device/devices.h"
 #include "device/group.h"
 
 /* ---- Whose memory is it? ---- */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "device/cards.h"
+#include "device/devices.h"
 
 struct slot {
     void *memory; /* of the card */

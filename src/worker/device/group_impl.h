@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "device/cards.h"
+#include "device/devices.h"
 #include "device/group.h"
 #include "device/nccl.h"
 

@@ -1,5 +1,5 @@
 libworker_a_SOURCES += \
-	src/worker/device/cards.c src/worker/device/cards.h \
+	src/worker/device/devices.c src/worker/device/devices.h \
 	src/worker/device/copies.c src/worker/device/copies.h \
 	src/worker/device/cuda.c \
 	src/worker/device/device.c src/worker/device/device.h \

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "device/cards.h"
+#include "device/devices.h"
 
 struct device_stream {
     struct card *card;

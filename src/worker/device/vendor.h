@@ -10,7 +10,7 @@
  * all but open() and card_close(), also several at a time.
  *
  * To add a vendor: write a file that defines a `struct device_vendor`, and add that to
- * the table in cards.c. Write the types of its library yourself: a build needs no
+ * the table in devices.c. Write the types of its library yourself: a build needs no
  * header of it. Add the value to raytrain_device in raytrain.h and in
  * share/fortran/raytrain_c.f90, and accept it in util/tensor.c. If its library for
  * collectives has the functions of NCCL, name that (nccl.h). Tests need a stand-in, if

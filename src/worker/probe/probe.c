@@ -11,7 +11,7 @@
 
 #include "gbdt/booster.h"
 #include "hdf5/h5_facts.h"
-#include "probe/card_trial.h"
+#include "probe/device_trial.h"
 #include "probe/link_speed.h"
 #include "probe/rank_facts.h"
 #include "probe/shared_storage.h"

@@ -2,7 +2,7 @@
  * collective_tensors.c - the collectives of raytrain.h for tensors, whose data may be on a
  * device.
  *
- * If those of all ranks are on cards that can form a group (card_group.c), they are queued
+ * If those of all ranks are on cards that can form a group (device_group.c), they are queued
  * there. Else what is on a card is copied to host memory, through pinned pieces, and the result
  * back; what is only copied between ranks stays there, if the MPI library says that it takes
  * such memory. So ranks need not all have them on the same kind of device, and then get the bits
@@ -14,7 +14,7 @@
 
 #include "checkpoint/slab.h"
 #include "device/device.h"
-#include "reduce/card_group.h"
+#include "reduce/device_group.h"
 #include "session/collective_calls.h"
 #include "util/tensor.h"
 

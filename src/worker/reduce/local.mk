@@ -1,5 +1,5 @@
 libworker_a_SOURCES += \
-	src/worker/reduce/card_group.c src/worker/reduce/card_group.h \
+	src/worker/reduce/device_group.c src/worker/reduce/device_group.h \
 	src/worker/reduce/collective_tensors.c \
 	src/worker/reduce/gradients.c src/worker/reduce/gradients.h \
 	src/worker/reduce/reducer.c \

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reduce/card_group.h"
+#include "reduce/device_group.h"
 #include "reduce/reducer_impl.h"
 #include "util/clock.h"
 

@@ -86,7 +86,7 @@ struct session_preemption {
     char *text;        /* the answer, the same on every rank; NULL: none */
 };
 
-/* The cards on which the user's collectives are (card_group.c). */
+/* The cards on which the user's collectives are (device_group.c). */
 struct session_cards {
     struct device_group *group;
     bool asked;     /* for the group; NULL then: there is none */

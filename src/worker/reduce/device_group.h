@@ -1,13 +1,13 @@
 /*
- * card_group.h - the group of GPUs for the user's collectives.
+ * device_group.h - the group of GPUs for the user's collectives.
  */
-#ifndef RAYTRAIN_REDUCE_CARD_GROUP_H
-#define RAYTRAIN_REDUCE_CARD_GROUP_H
+#ifndef RAYTRAIN_REDUCE_DEVICE_GROUP_H
+#define RAYTRAIN_REDUCE_DEVICE_GROUP_H
 
 #include "session/session.h"
 
 /*
- * card_group.c: the group of cards for the user's collectives. Is this memory of a card that
+ * device_group.c: the group of cards for the user's collectives. Is this memory of a card that
  * may be in it? Not after the ranks have found that there is none.
  */
 bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tensor);

@@ -1,4 +1,4 @@
-# cards.sh - sourced after setup.sh: runs with stand-ins for the libraries of cards (t/device).
+# devices.sh - sourced after setup.sh: runs with stand-ins for the libraries of cards (t/device).
 
 # standins FILE...: find these files of t/device in place of libraries of the machine. The
 # stand-in for the driver's library logs to `log`.

@@ -1,11 +1,11 @@
 /*
- * card_trial.h - do the cards of the workers work? Copies there and back, and a sum over the
+ * device_trial.h - do the cards of the workers work? Copies there and back, and a sum over the
  * cards of all workers.
  *
  * A driver may never answer: what is asked of it here has a limit.
  */
-#ifndef RAYTRAIN_PROBE_CARD_TRIAL_H
-#define RAYTRAIN_PROBE_CARD_TRIAL_H
+#ifndef RAYTRAIN_PROBE_DEVICE_TRIAL_H
+#define RAYTRAIN_PROBE_DEVICE_TRIAL_H
 
 #include <jansson.h>
 #include <stdint.h>

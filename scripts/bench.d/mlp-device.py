@@ -1,4 +1,4 @@
-# mlp-card.py EPOCHS: the MLP of share/examples/fashion_mlp.c in PyTorch on a card: 784-512-512-10,
+# mlp-device.py EPOCHS: the MLP of share/examples/fashion_mlp.c in PyTorch on a card: 784-512-512-10,
 # batches of 128, SGD with momentum. The images are on the host, are shuffled there, and come to
 # the card by pinned memory, as they do there. Prints samples/s of the last epoch.
 import gzip
@@ -40,5 +40,5 @@ for epoch in range(int(sys.argv[1])):
     torch.cuda.synchronize()
     seconds = time.perf_counter() - start
     if not total.item() / (len(order) / BATCH) < 2.3:
-        sys.exit("mlp-card.py: it does not learn")
+        sys.exit("mlp-device.py: it does not learn")
 print("%.1f" % (len(order) / seconds))

@@ -1,5 +1,5 @@
 /*
- * card_group.c - the group of cards (device/group.h) on which the user's collectives of tensors
+ * device_group.c - the group of cards (device/group.h) on which the user's collectives of tensors
  * are, if there can be one: made by the first such call.
  */
 #include "session/session.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "rank/event.h"
-#include "reduce/card_group.h"
+#include "reduce/device_group.h"
 #include "wireup/wireup.h"
 
 bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tensor)

@@ -1,9 +1,9 @@
 /*
- * cards.h - the cards that this process uses, each with what copies need: a stream, and
+ * devices.h - the cards that this process uses, each with what copies need: a stream, and
  * pieces of pinned memory.
  */
-#ifndef RAYTRAIN_DEVICE_CARDS_H
-#define RAYTRAIN_DEVICE_CARDS_H
+#ifndef RAYTRAIN_DEVICE_DEVICES_H
+#define RAYTRAIN_DEVICE_DEVICES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
-/* card_trial.c - see card_trial.h. */
+/* device_trial.c - see device_trial.h. */
 #include "config.h"
 
-#include "probe/card_trial.h"
+#include "probe/device_trial.h"
 
 #include <errno.h>
 #include <pthread.h>

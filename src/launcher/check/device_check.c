@@ -1,4 +1,4 @@
-/* card_check.c - what workers have tried with their cards: copies, a sum over all of them, and
+/* device_check.c - what workers have tried with their cards: copies, a sum over all of them, and
  * NCCL. */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "device/cards.h"
+#include "device/devices.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

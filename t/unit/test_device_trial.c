@@ -1,4 +1,4 @@
-/* test_card_trial.c - what --check tries with a card, with the stand-in for NVIDIA's library. */
+/* test_device_trial.c - what --check tries with a card, with the stand-in for NVIDIA's library. */
 #include "config.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "device/device.h"
-#include "probe/card_trial.h"
+#include "probe/device_trial.h"
 #include "raytrain.h"
 
 static int (*count)(void);

@@ -5,7 +5,7 @@ turns=5
 
 rows()
 {
-    echo "mlp-card samples/s >=1.0"
+    echo "mlp-device samples/s >=1.0"
 }
 
 prepare()
@@ -13,10 +13,10 @@ prepare()
     local examples=$top/share/examples cuda=${CUDA_HOME:-/usr/local/cuda}
     python=${CARD_PYTHON:-python3}
     nvidia-smi -L 2>/dev/null | grep -q '^GPU' ||
-        { echo >&2 "bench: mlp-card needs an NVIDIA card, and nvidia-smi -L lists none"
+        { echo >&2 "bench: mlp-device needs an NVIDIA card, and nvidia-smi -L lists none"
           return 1; }
     "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null ||
-        { echo >&2 "bench: mlp-card needs PyTorch for CUDA: set CARD_PYTHON to a python that has it"
+        { echo >&2 "bench: mlp-device needs PyTorch for CUDA: set CARD_PYTHON to a python that has it"
           return 1; }
     PATH=$PATH:$cuda/bin nvcc -O2 -Xcompiler -fPIC -c -o "$work/mlp_cuda.o" \
         "$examples/mlp_cuda.cu" &&
@@ -31,7 +31,7 @@ sample()
         --name run --config "$top/share/examples/fashion_mlp.cfg" \
         --set train_loop_config.batch_size=128 --set train_loop_config.epochs=3 \
         "$work/mlp.so" >&2 || return
-    echo "mlp-card $(tail -n 1 "$work/run/result.json" | jq -r .samples_per_s)" \
-        "$("$python" "$top/scripts/bench.d/mlp-card.py" 3)"
+    echo "mlp-device $(tail -n 1 "$work/run/result.json" | jq -r .samples_per_s)" \
+        "$("$python" "$top/scripts/bench.d/mlp-device.py" 3)"
     rm -rf "$work/run"
 }
