@@ -104,7 +104,7 @@ known_circles () {
 	includes serve/service/service serve/service/service_parts
 	includes worker/data/converted worker/data/dataset worker/data/dataset_table
 	includes worker/device/device worker/device/devices worker/device/group
-	includes worker/gbdt/queries worker/gbdt/shard_load
+	includes worker/gbdt/queries worker/gbdt/rows_load
 	includes worker/preprocess/chain worker/preprocess/transform
 	includes worker/session/checkpoints worker/session/collectives worker/session/data_decisions worker/session/dataset_watch worker/session/datasets worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/reports worker/session/session worker/session/signs
 	includes worker/table/expansion worker/table/reader worker/table/words_union

@@ -17,7 +17,7 @@
 #include "predict/predict_plan.h"
 #include "predict/predict_record.h"
 #include "predict/predicted.h"
-#include "predict/shard_file.h"
+#include "predict/output_part.h"
 #include "util/fs.h"
 
 #include "scratch.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gbdt/shard.h"
+#include "gbdt/gbdt_rows.h"
 
 #define ROWS     600
 #define FEATURES 5

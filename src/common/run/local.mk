@@ -17,7 +17,7 @@ libcommon_a_SOURCES += \
 	src/common/run/run_lock.c src/common/run/run_lock.h \
 	src/common/run/run_pulse.c src/common/run/run_pulse.h \
 	src/common/run/run_start.c src/common/run/run_start.h \
-	src/common/run/shard_names.c src/common/run/shard_names.h
+	src/common/run/predicted_parts.c src/common/run/predicted_parts.h
 
 UNIT_TESTS += t/unit/test_checkpoint_manager t/unit/test_metrics t/unit/test_journal \
 	t/unit/test_attempts t/unit/test_run_lock t/unit/test_run_pulse t/unit/test_run_dir \

@@ -20,7 +20,7 @@
 #include "run/metrics.h"
 #include "run/metrics_collector.h"
 #include "run/run_dir.h"
-#include "run/shard_names.h"
+#include "run/predicted_parts.h"
 #include "train/aside.h"
 #include "train/attempt.h"
 #include "train/attempt_record.h"

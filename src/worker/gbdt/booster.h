@@ -17,7 +17,7 @@
 
 #include "comm/comm.h"
 #include "config/gbdt_config.h"
-#include "gbdt/shard.h"
+#include "gbdt/gbdt_rows.h"
 #include "wireup/wireup.h"
 
 /* Of one dataset after a round, over all its rows on all members: "train-logloss". */

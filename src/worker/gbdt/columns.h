@@ -8,7 +8,7 @@
 #include "config/gbdt_config.h"
 #include "data/dataset.h"
 #include "frame/frame.h"
-#include "gbdt/shard.h"
+#include "gbdt/gbdt_rows.h"
 
 /* Of more features than that none has a name. */
 #define GBDT_NAMES_MAX 65536

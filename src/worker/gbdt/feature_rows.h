@@ -10,7 +10,7 @@
 
 #include "data/dataset.h"
 #include "frame/frame.h"
-#include "gbdt/shard.h"
+#include "gbdt/gbdt_rows.h"
 
 /* What a model takes. */
 struct feature_list {

@@ -10,7 +10,7 @@
  *
  *   1. `raytrain-run --trainer xgboost` starts `raytrain-worker --trainer xgboost`. The
  *      library is opened before the group forms (xgboost/xgboost_library.c).
- *   2. Each rank reads its rows of every dataset into memory (shard_load.c, columns.c):
+ *   2. Each rank reads its rows of every dataset into memory (rows_load.c, columns.c):
  *      adjacent rows, and queries in one piece.
  *   3. The booster (booster.h) connects the members, copies the rows into the library's
  *      matrices, and goes on with the model of the checkpoint, if there is one
@@ -32,7 +32,7 @@
 #include "gbdt/gbdt_predict.h"
 #include "gbdt/model_record.h"
 #include "gbdt/queries.h"
-#include "gbdt/shard_load.h"
+#include "gbdt/rows_load.h"
 #include "rank/event.h"
 #include "rank/stop.h"
 #include "session/collectives.h"

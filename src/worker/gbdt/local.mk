@@ -8,8 +8,8 @@ libworker_a_SOURCES += \
 	src/worker/gbdt/gbdt_predict.c src/worker/gbdt/gbdt_predict.h \
 	src/worker/gbdt/model_record.c src/worker/gbdt/model_record.h \
 	src/worker/gbdt/queries.c src/worker/gbdt/queries.h \
-	src/worker/gbdt/shard.c src/worker/gbdt/shard.h \
-	src/worker/gbdt/shard_load.c src/worker/gbdt/shard_load.h
+	src/worker/gbdt/gbdt_rows.c src/worker/gbdt/gbdt_rows.h \
+	src/worker/gbdt/rows_load.c src/worker/gbdt/rows_load.h
 
 UNIT_TESTS += t/unit/test_area_under_curve t/unit/test_early_stopping \
-	t/unit/test_feature_rows t/unit/test_gbdt_shards
+	t/unit/test_feature_rows t/unit/test_gbdt_rows

@@ -11,7 +11,7 @@
 
 #include "comm/comm.h"
 #include "lightgbm/lightgbm_library.h"
-#include "gbdt/shard.h"
+#include "gbdt/gbdt_rows.h"
 
 /* Column by column, what is not 0 (or is missing): values[f][k] is that of row
  * indices[f][k] of the sample. */

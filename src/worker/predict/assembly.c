@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "predict/shard_file.h"
+#include "predict/output_part.h"
 #include "util/fault.h"
 #include "util/fs.h"
 

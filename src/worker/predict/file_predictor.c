@@ -9,7 +9,7 @@
  *   2. session/predict_calls.c opens the input. With the first batch all ranks agree on the
  *      outputs, rank 0 compares them with the record of an earlier attempt
  *      (predict_record.c), and the rows are cut into shards (predict_plan.c). The ranks
- *      look which shards are there (shard_file.c), and take the missing ones, in rounds.
+ *      look which shards are there (output_part.c), and take the missing ones, in rounds.
  *   3. What the predict function puts becomes streams of bytes of the output's format
  *      (predicted.h), and at the end of a shard a file with a name of its own. After each
  *      round the ranks report how many rows are done, and learn of a request to stop.
@@ -25,9 +25,9 @@
 
 #include "predict/assembly.h"
 #include "predict/predict_record.h"
-#include "predict/shard_file.h"
+#include "predict/output_part.h"
 #include "predict/staged.h"
-#include "run/shard_names.h"
+#include "run/predicted_parts.h"
 #include "util/clock.h"
 #include "util/fault.h"
 #include "util/fs.h"

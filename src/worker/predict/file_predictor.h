@@ -3,7 +3,7 @@
  * in order, what is predicted of them, and in the end the file of all predictions.
  *
  * The rows are cut into shards (predict_plan.h), which the ranks take in rounds. A shard
- * whose predictions are complete is published (shard_file.h); a prediction that goes on
+ * whose predictions are complete is published (output_part.h); a prediction that goes on
  * after an interruption makes only those that are missing. Batches, shards and the file
  * have the same bytes on any number of ranks.
  *

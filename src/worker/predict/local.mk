@@ -7,7 +7,7 @@ libworker_a_SOURCES += \
 	src/worker/predict/predicted_csv.c src/worker/predict/predicted_hdf5.c \
 	src/worker/predict/predicted_npy.c \
 	src/worker/predict/predictor.c src/worker/predict/predictor.h \
-	src/worker/predict/shard_file.c src/worker/predict/shard_file.h \
+	src/worker/predict/output_part.c src/worker/predict/output_part.h \
 	src/worker/predict/staged.c src/worker/predict/staged.h
 
 UNIT_TESTS += t/unit/test_predict

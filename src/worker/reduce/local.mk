@@ -7,9 +7,9 @@ libworker_a_SOURCES += \
 	src/worker/reduce/reducer_group.c \
 	src/worker/reduce/reducer_host.c \
 	src/worker/reduce/reducer_plan.c \
-	src/worker/reduce/reducer_shard.c \
+	src/worker/reduce/reducer_parts.c \
 	src/worker/reduce/reducer_staged.c \
-	src/worker/reduce/shards.c src/worker/reduce/shards.h
+	src/worker/reduce/bucket_parts.c src/worker/reduce/bucket_parts.h
 
-UNIT_TESTS += t/unit/test_reducer t/unit/test_reducer_device t/unit/test_shards
+UNIT_TESTS += t/unit/test_reducer t/unit/test_reducer_device t/unit/test_bucket_parts
 EXTRA_t_unit_test_reducer_device_DEPENDENCIES = t/device/libcuda.so.1

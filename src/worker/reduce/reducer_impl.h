@@ -10,7 +10,7 @@
  * tensors are, and so are the bits of the means.
  *
  * In a sharded reducer the gradients that have parameters are in buckets of their own,
- * of which each rank gets the means of its part alone (shards.h); the parts of the
+ * of which each rank gets the means of its part alone (bucket_parts.h); the parts of the
  * parameters follow from those of the gradients.
  *
  * To add a way for buckets to travel between ranks: write a file that defines a `struct
@@ -22,7 +22,7 @@
 #define RAYTRAIN_REDUCE_REDUCER_IMPL_H
 
 #include "reduce/gradients.h"
-#include "reduce/shards.h"
+#include "reduce/bucket_parts.h"
 #include "session/reducible.h"
 #include "session/session.h"
 

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "gbdt/shard.h"
+#include "gbdt/gbdt_rows.h"
 #include "xgboost/xgboost_library.h"
 
 /* How matrices are made: dmatrix_params of the configuration. Borrows from it. */

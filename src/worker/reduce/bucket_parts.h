@@ -1,11 +1,11 @@
 /*
- * shards.h - which elements of a bucket, and of its tensors, are whose: the arithmetic
+ * bucket_parts.h - which elements of a bucket, and of its tensors, are whose: the arithmetic
  * of weight-update sharding. Each rank has a part of about the same size; parts follow
  * each other in the order of the ranks, and begin at whole rows of the tensors, so that
  * the part of a tensor is a slab of it.
  */
-#ifndef RAYTRAIN_REDUCE_SHARDS_H
-#define RAYTRAIN_REDUCE_SHARDS_H
+#ifndef RAYTRAIN_REDUCE_BUCKET_PARTS_H
+#define RAYTRAIN_REDUCE_BUCKET_PARTS_H
 
 #include <raytrain.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "reduce/gradients.h"
-#include "reduce/shards.h"
+#include "reduce/bucket_parts.h"
 
 #define N 6
 

@@ -1,8 +1,8 @@
 /*
- * shard_load.c - blocks of rows from the dataset, the rows of a block that are this
+ * rows_load.c - blocks of rows from the dataset, the rows of a block that are this
  * worker's, and their numbers into the shard.
  */
-#include "gbdt/shard_load.h"
+#include "gbdt/rows_load.h"
 
 #include <math.h>
 #include <stdlib.h>

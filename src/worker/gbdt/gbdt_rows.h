@@ -1,13 +1,13 @@
 /*
- * shard.h - the rows of a dataset on which this worker trains trees: all of them, in
+ * gbdt_rows.h - the rows of a dataset on which this worker trains trees: all of them, in
  * memory, as the libraries take them.
  *
  * A worker has adjacent rows of the dataset, each worker about as many, and no query
  * group is cut between two workers. A library needs all rows before its first round, and
  * their order is of no importance to it, so there are no batches and no shuffling.
  */
-#ifndef RAYTRAIN_GBDT_SHARD_H
-#define RAYTRAIN_GBDT_SHARD_H
+#ifndef RAYTRAIN_GBDT_GBDT_ROWS_H
+#define RAYTRAIN_GBDT_GBDT_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

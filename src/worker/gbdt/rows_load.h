@@ -1,10 +1,10 @@
 /*
- * shard_load.h - read the rows of a dataset that are this worker's (shard.h).
+ * rows_load.h - read the rows of a dataset that are this worker's (gbdt_rows.h).
  *
  * Threads: the training thread.
  */
-#ifndef RAYTRAIN_GBDT_SHARD_LOAD_H
-#define RAYTRAIN_GBDT_SHARD_LOAD_H
+#ifndef RAYTRAIN_GBDT_ROWS_LOAD_H
+#define RAYTRAIN_GBDT_ROWS_LOAD_H
 
 #include "data/dataset.h"
 #include "gbdt/columns.h"

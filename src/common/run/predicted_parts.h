@@ -1,9 +1,9 @@
 /*
- * shard_names.h - the shards of a prediction in its run directory: RUN/shards/shard-NNNNNN,
+ * predicted_parts.h - the shards of a prediction in its run directory: RUN/shards/shard-NNNNNN,
  * which are complete once they have their names.
  */
-#ifndef RAYTRAIN_RUN_SHARD_NAMES_H
-#define RAYTRAIN_RUN_SHARD_NAMES_H
+#ifndef RAYTRAIN_RUN_PREDICTED_PARTS_H
+#define RAYTRAIN_RUN_PREDICTED_PARTS_H
 
 #include <stdint.h>
 

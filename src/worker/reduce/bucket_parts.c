@@ -1,7 +1,7 @@
 /*
- * shards.c - see shards.h.
+ * bucket_parts.c - see bucket_parts.h.
  */
-#include "reduce/shards.h"
+#include "reduce/bucket_parts.h"
 
 #include "reduce/gradients.h"
 

@@ -1,4 +1,4 @@
-/* reducer_shard.c - the calls of a sharded reducer (raytrain.h). */
+/* reducer_parts.c - the calls of a sharded reducer (raytrain.h). */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "predict/shard_file.h"
+#include "predict/output_part.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "run/shard_names.h"
+#include "run/predicted_parts.h"
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/run_record.h"

@@ -1,5 +1,5 @@
-/* shard_names.c - count the complete shards of a prediction. */
-#include "run/shard_names.h"
+/* predicted_parts.c - count the complete shards of a prediction. */
+#include "run/predicted_parts.h"
 
 #include <dirent.h>
 #include <stdbool.h>

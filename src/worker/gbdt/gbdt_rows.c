@@ -1,4 +1,4 @@
-#include "gbdt/shard.h"
+#include "gbdt/gbdt_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * shard_file.h - the predictions of a shard that is complete: a file in the run
+ * output_part.h - the predictions of a shard that is complete: a file in the run
  * directory, which has its name only once all of it is there.
  *
  *     SHARDS/shard-000012     a head, the lengths of the streams, the streams
@@ -10,8 +10,8 @@
  * survive the crash of a node is made again. Other nodes see all of a file under a new
  * name once it is closed (NFS, FUSE).
  */
-#ifndef RAYTRAIN_PREDICT_SHARD_FILE_H
-#define RAYTRAIN_PREDICT_SHARD_FILE_H
+#ifndef RAYTRAIN_PREDICT_OUTPUT_PART_H
+#define RAYTRAIN_PREDICT_OUTPUT_PART_H
 
 #include "predict/predicted.h"
 

@@ -1,5 +1,5 @@
 /*
- * test_gbdt_shards.c - the rows of a dataset as the trainers of trees want them: which
+ * test_gbdt_rows.c - the rows of a dataset as the trainers of trees want them: which
  * columns are features, and which rows each worker has.
  */
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "gbdt/queries.h"
-#include "gbdt/shard_load.h"
+#include "gbdt/rows_load.h"
 
 #include "scratch.h"
 #include "thread_comm.h"
