@@ -1,6 +1,6 @@
 /*
  * attachments.c - keep the attachments of this rank, describe them in records, and make
- * entries of the records of all ranks. offers.c exchanges the records.
+ * entries of the records of all ranks. rank_contents.c exchanges the records.
  */
 #include "config.h"
 #include "checkpoint/attachments.h"

@@ -14,7 +14,7 @@ libcommon_a_SOURCES += \
 	src/common/checkpoint/layout.c \
 	src/common/checkpoint/name_map.c src/common/checkpoint/name_map.h \
 	src/common/checkpoint/new_file.c src/common/checkpoint/new_file.h \
-	src/common/checkpoint/offers.c src/common/checkpoint/offers.h \
+	src/common/checkpoint/rank_contents.c src/common/checkpoint/rank_contents.h \
 	src/common/checkpoint/open.c \
 	src/common/checkpoint/part_reader.c \
 	src/common/checkpoint/plan.c \

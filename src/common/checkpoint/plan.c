@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "checkpoint/chunks.h"
-#include "checkpoint/offers.h"
+#include "checkpoint/rank_contents.h"
 
 /* ---- The parts ---- */
 

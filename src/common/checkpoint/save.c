@@ -2,7 +2,7 @@
  * save.c - save a checkpoint: from the tensors in memory to a complete file on storage.
  *
  * BEGIN, in the caller's thread (checkpoint_save_begin)
- *   1. the ranks agree on what it holds, and what each writes     offers.c, plan.c
+ *   1. the ranks agree on what it holds, and what each writes     rank_contents.c, plan.c
  *   2. rank 0 lays the file out in memory, with HDF5, and
  *      broadcasts where the tensors lie                           layout.c
  *   (both again as last time, if names and shapes are the same   save_layout.c)

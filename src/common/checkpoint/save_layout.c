@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint/offers.h"
+#include "checkpoint/rank_contents.h"
 #include "hdf5/h5_image.h"
 
 /* ---- Does it fit? ---- */

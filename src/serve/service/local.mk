@@ -1,5 +1,5 @@
 libserve_a_SOURCES += \
-	src/serve/service/edition.c src/serve/service/edition.h \
+	src/serve/service/model_version.c src/serve/service/model_version.h \
 	src/serve/service/rows_request.c src/serve/service/rows_request.h \
 	src/serve/service/rows_batch.c src/serve/service/rows_batch.h \
 	src/serve/service/service.c src/serve/service/service.h \

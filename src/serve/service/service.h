@@ -1,6 +1,6 @@
 /*
  * service.h - one model that is served, in one or, while it changes, more versions
- * (edition.h): requests come in from any thread, and go in batches to workers, which
+ * (model_version.h): requests come in from any thread, and go in batches to workers, which
  * connect to a socket.
  *
  *     service_create(&options, &s, &err);  service_start(s, &err);
@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "service/edition.h"
+#include "service/model_version.h"
 #include "util/error.h"
 
 struct service;

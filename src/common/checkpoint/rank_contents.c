@@ -1,9 +1,9 @@
 /*
- * offers.c - render the offer of a rank, gather all offers on rank 0, and find the
+ * rank_contents.c - render the offer of a rank, gather all offers on rank 0, and find the
  * first difference. plan.c decides from them which rank writes what.
  */
 #include "config.h"
-#include "checkpoint/offers.h"
+#include "checkpoint/rank_contents.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /*
- * edition.h - one version of a model: the workers that have it, and the queue of the
+ * model_version.h - one version of a model: the workers that have it, and the queue of the
  * requests for it. A version that replaces another one has its own queue, so that the
  * requests for the old one are answered by the old one.
  *
  * There are no locks and no clock here: the service (service.h) has both. Requests that
  * have got their answer are added to a list, for the caller to call their done().
  */
-#ifndef RAYTRAIN_SERVICE_EDITION_H
-#define RAYTRAIN_SERVICE_EDITION_H
+#ifndef RAYTRAIN_SERVICE_MODEL_VERSION_H
+#define RAYTRAIN_SERVICE_MODEL_VERSION_H
 
 #include <stdbool.h>
 #include <stddef.h>

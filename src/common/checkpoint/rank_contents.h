@@ -1,12 +1,12 @@
 /*
- * offers.h - before a checkpoint is written, the ranks agree on its contents.
+ * rank_contents.h - before a checkpoint is written, the ranks agree on its contents.
  *
  * Every rank sends rank 0 its offer: a checksum of its list of tensors, its slabs of
  * the sharded ones, and the names of its attachments. If a checksum differs from that
  * of rank 0, that rank sends the list itself, so that the message can name the tensor.
  */
-#ifndef RAYTRAIN_CHECKPOINT_OFFERS_H
-#define RAYTRAIN_CHECKPOINT_OFFERS_H
+#ifndef RAYTRAIN_CHECKPOINT_RANK_CONTENTS_H
+#define RAYTRAIN_CHECKPOINT_RANK_CONTENTS_H
 
 #include "checkpoint/checkpoint_impl.h"
 

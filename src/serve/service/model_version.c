@@ -1,8 +1,8 @@
 /*
- * edition.c - one version of a model. Sections: its life, the queue, batches that are
+ * model_version.c - one version of a model. Sections: its life, the queue, batches that are
  * sent, answers that arrive, workers that are lost, and requests that are given up.
  */
-#include "service/edition.h"
+#include "service/model_version.h"
 
 #include <inttypes.h>
 #include <math.h>
