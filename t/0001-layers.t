@@ -109,7 +109,6 @@ known_circles () {
 	includes worker/session/checkpoints worker/session/collectives worker/session/data_decisions worker/session/dataset_watch worker/session/datasets worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/reports worker/session/session worker/session/signs
 	includes worker/table/expansion worker/table/reader worker/table/words_union
 	includes worker/table/packing worker/table/table
-	includes worker/wireup/child_server worker/wireup/wireup
 	includes worker/xgboost/xgboost worker/xgboost/xgboost_auc
 	calls common/checkpoint/attachments common/checkpoint/checkpoint
 	calls common/checkpoint/get common/checkpoint/index common/checkpoint/index_share common/checkpoint/open common/checkpoint/part_reader common/checkpoint/verify

@@ -10,14 +10,14 @@
 #include <stddef.h>
 
 #include "util/error.h"
-#include "wireup/wireup.h"
 
 struct child_server_config {
     const char *nspace;
     const char *hosts, *ranks; /* see pmix/namespace.h */
     int node, local_size;
-    /* Called by the thread. */
-    wireup_exchange_nodes *exchange;
+    /* Called by the thread: a wireup_exchange_nodes (wireup.h). */
+    int (*exchange)(void *arg, const char *data, size_t n, char **all, size_t *n_all,
+                    struct error *err);
     void *exchange_arg;
     /* The children cannot be served any longer. Their PMIx client finds that the server
      * is gone. */
