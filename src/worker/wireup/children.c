@@ -1,80 +1,18 @@
 /*
- * children.c - MPI programs in children of the workers: a PMI bridge for each, and a
- * PMIx server on each node (child_server.h).
+ * children.c - the PMIx server on each node for MPI programs in children of the workers
+ * (child_server.h). Their PMI bridges are in bridges.c.
  */
 #include "config.h"
 
 #include "wireup/wireup_impl.h"
 
 #include <pmix.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "wireup/child_server.h"
-#include "wireup/pmi_bridge.h"
 #include "wireup/process_mapping.h"
-#include "wireup/sharing.h"
-
-/* ---- The PMI bridge of a child ---- */
-
-static void child_key(char name[PMIX_MAX_KEYLEN + 1], unsigned round)
-{
-    snprintf(name, PMIX_MAX_KEYLEN + 1, "raytrain-child.%u", round);
-}
-
-static int child_share(void *arg, unsigned round, const char *data, size_t n,
-                       struct error *err)
-{
-    char key[PMIX_MAX_KEYLEN + 1];
-
-    child_key(key, round);
-    return sharing_put(key, data, n, err) < 0 ? -1 : wireup_blobs_share(arg, err);
-}
-
-static int child_fetch(void *arg, int rank, unsigned round, char **data, size_t *n,
-                       struct error *err)
-{
-    char key[PMIX_MAX_KEYLEN + 1];
-
-    child_key(key, round);
-    return wireup_blob_get(arg, rank, key, data, n, err);
-}
-
-/* In the bridge's thread. The reason is complete before the program ends, and read
- * after that. */
-static void child_abort(void *arg, int exit_status, const char *message)
-{
-    struct wireup *w = arg;
-    pid_t client = pmi_bridge_client(w->child_bridge);
-
-    snprintf(w->child_killed, sizeof w->child_killed, "%s (status %d)", message,
-             exit_status);
-    if (client > 0)
-        kill(client, SIGKILL);
-}
-
-int wireup_bridge_start_child(struct wireup *w, int *fd, struct error *err)
-{
-    static const struct pmi1_ops ops = {
-        .share = child_share,
-        .fetch = child_fetch,
-        .abort = child_abort,
-    };
-    struct pmi1_config config = {
-        .rank = w->world.rank,
-        .size = w->world.size,
-        .kvsname = w->child_group,
-        .mapping = w->mapping,
-        .ops = &ops,
-        .arg = w,
-    };
-
-    return pmi_bridge_start_child(&config, &w->child_bridge, fd, err);
-}
-
-/* ---- The PMIx server of children ---- */
 
 /* In the server's thread; complete before the programs can notice. */
 static void server_failed(void *arg, const char *why)
@@ -171,7 +109,9 @@ bool wireup_server_stop_child(struct wireup *w)
 
 bool wireup_child_used(const struct wireup *w)
 {
-    return (w->child_bridge && pmi_bridge_used(w->child_bridge)) ||
+    const struct pmi_bridge *bridge = w->bridges[BRIDGE_CHILD].pmi;
+
+    return (bridge && pmi_bridge_used(bridge)) ||
            (w->child_server && child_server_used(w->child_server));
 }
 

@@ -10,8 +10,10 @@ libworker_a_SOURCES += \
 	src/worker/wireup/shm_room.c src/worker/wireup/shm_room.h \
 	src/worker/wireup/wireup.c src/worker/wireup/wireup.h \
 	src/worker/wireup/wireup_impl.h \
+	src/worker/wireup/bridges.c \
 	src/worker/wireup/byte_exchange.c \
 	src/worker/wireup/children.c \
+	src/worker/wireup/pmix_client.c \
 	src/worker/wireup/world.c
 
 UNIT_TESTS += t/unit/test_nodes t/unit/test_pmi

@@ -1,7 +1,8 @@
 /*
- * wireup_impl.h - inside the wireup of a worker. wireup.c is the PMIx client and its
- * bridge for PMI; world.c has the place of this worker among the others,
- * byte_exchange.c what they give each other, children.c the programs in its children.
+ * wireup_impl.h - inside the wireup of a worker. wireup.c starts and ends it,
+ * pmix_client.c is the PMIx client, bridges.c the bridges for PMI; world.c has the place
+ * of this worker among the others, byte_exchange.c what they give each other,
+ * children.c the PMIx server of programs in their children.
  */
 #ifndef RAYTRAIN_WIREUP_WIREUP_IMPL_H
 #define RAYTRAIN_WIREUP_WIREUP_IMPL_H
@@ -22,18 +23,34 @@ struct exchanged {
     char key[];
 };
 
+/* Whom a PMI bridge serves. */
+enum bridge_kind { BRIDGE_LIBRARY, BRIDGE_CHILD, BRIDGES };
+
+struct bridge {
+    struct wireup *w;
+    struct pmi_bridge *pmi; /* NULL: not started */
+    char group[40];         /* its name, for PMI-1 */
+};
+
 struct wireup {
     pmix_proc_t me;
     struct world world;
     int *node_of;
     char *mapping;
     struct exchanged *exchanged;
-    struct pmi_bridge *bridge, *child_bridge;
+    struct bridge bridges[BRIDGES];
     struct child_server *child_server;
-    atomic_bool mpi_starts;          /* the MPI library of this process */
-    char group[32], child_group[40]; /* for PMI-1 */
-    char child_killed[256];          /* why */
+    atomic_bool mpi_starts; /* the MPI library of this process */
+    char group[32];         /* the name of this group of workers */
+    char child_killed[256]; /* why */
 };
+
+/* -- pmix_client.c -- */
+int wireup_client_start(pmix_proc_t *me, struct error *err);
+void wireup_client_end(void);
+
+/* -- bridges.c -- */
+void wireup_bridges_stop(struct wireup *w);
 
 /* -- world.c -- */
 int wireup_world_size(struct wireup *w, int expected, struct error *err);
