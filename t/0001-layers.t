@@ -117,7 +117,6 @@ known_circles () {
 	calls serve/http/exchange serve/http/infer_route serve/http/model_routes serve/http/route serve/http/watch_routes
 	calls serve/infer/rows_binary serve/infer/rows_json serve/infer/tensor_take
 	calls serve/service/service serve/service/service_loop serve/service/service_workers
-	calls worker/command/checkpoint_make worker/command/checkpoint_merge worker/command/checkpoint_requests
 	calls worker/preprocess/chain worker/preprocess/transform
 	calls worker/session/call_match worker/session/checkpoint_calls worker/session/collective_calls worker/session/config_calls worker/session/dataset_calls worker/session/metric_calls worker/session/open_calls worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/report worker/session/report_combine worker/session/saved_state worker/session/session worker/session/session_error
 	calls worker/xgboost/xgboost worker/xgboost/xgboost_params worker/xgboost/xgboost_predict

@@ -19,6 +19,7 @@
  * and no shape.
  */
 #include "config.h"
+#include "command/checkpoint_making.h"
 #include "command/checkpoint_state.h"
 
 #include <inttypes.h>
@@ -43,59 +44,6 @@
 static int out_of_memory(struct error *err)
 {
     return error_no_memory(err);
-}
-
-/* ---- State ---- */
-
-struct checkpoint_state *checkpoint_state(struct companion *c)
-{
-    struct checkpoint_state *state = c->state[CHECKPOINT_FAMILY];
-
-    if (state)
-        return state;
-    state = calloc(1, sizeof *state);
-    if (state)
-        state->sent = -1;
-    c->state[CHECKPOINT_FAMILY] = state;
-    return state;
-}
-
-static void sent_close(struct checkpoint_state *state)
-{
-    if (state->sent >= 0)
-        close(state->sent);
-    state->sent = -1;
-}
-
-static void opened_close(struct open_checkpoint **at)
-{
-    struct open_checkpoint *o = *at;
-
-    *at = o->next;
-    checkpoint_destroy(o->ck);
-    free(o);
-}
-
-static void requests_close(struct companion *c)
-{
-    struct checkpoint_state *state = c->state[CHECKPOINT_FAMILY];
-
-    if (!state)
-        return;
-    sent_close(state);
-    while (state->opened)
-        opened_close(&state->opened);
-    shared_buffers_clear(&state->buffers);
-    free(state);
-    c->state[CHECKPOINT_FAMILY] = NULL;
-}
-
-/* The reply is on its way: the memory in it is the client's alone. */
-static long requests_advance(struct companion *c)
-{
-    if (c->state[CHECKPOINT_FAMILY])
-        sent_close(c->state[CHECKPOINT_FAMILY]);
-    return -1;
 }
 
 /* ---- Open ---- */
@@ -286,7 +234,7 @@ static int handle_close(struct companion *c, const struct request *q,
     while (at && *at && (*at)->id != id)
         at = &(*at)->next;
     if (at && *at)
-        opened_close(at);
+        checkpoint_opened_close(at);
     return 0;
 }
 
@@ -489,7 +437,7 @@ static int handle_read(struct companion *c, const struct request *q,
     if (rc == 0)
         rc = reply_set(reply, "items", wanted_json(&r), err);
     if (rc == 0 && r.fd >= 0) {
-        sent_close(state);
+        checkpoint_sent_close(state);
         state->sent = reply->fds[0] = r.fd;
         reply->n_fds = 1;
     } else if (r.fd >= 0) {
@@ -530,6 +478,14 @@ static int handle_save(struct companion *c, const struct request *q,
 
 /* ---- The family ---- */
 
+/* The reply is on its way: the memory in it is the client's alone. */
+static long requests_advance(struct companion *c)
+{
+    if (c->state[CHECKPOINT_FAMILY])
+        checkpoint_sent_close(c->state[CHECKPOINT_FAMILY]);
+    return -1;
+}
+
 static const struct request_row rows[] = {
     {"checkpoint_open", handle_open},
     {"checkpoint_names", handle_names},
@@ -541,4 +497,4 @@ static const struct request_row rows[] = {
 };
 
 const struct request_family checkpoint_requests = {
-    .rows = rows, .close = requests_close, .advance = requests_advance};
+    .rows = rows, .close = checkpoint_state_clear, .advance = requests_advance};

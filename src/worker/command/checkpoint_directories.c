@@ -1,5 +1,5 @@
 /*
- * checkpoint_merge.c - the directories that ranks offer become one: rank 0 gets the
+ * checkpoint_directories.c - the directories that ranks offer become one: rank 0 gets the
  * lists of all, and finds the files that several ranks have. The lowest of them attaches
  * the file; if the contents differ, that is reported.
  */
@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "checkpoint/checkpoint.h"
-#include "command/checkpoint_state.h"
+#include "command/checkpoint_making.h"
 #include "rank/event.h"
 #include "util/quote.h"
 

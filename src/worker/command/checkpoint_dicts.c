@@ -1,0 +1,115 @@
+/*
+ * checkpoint_dicts.c - the dicts that ranks offer become one: all get the list of the
+ * lowest rank with one, and compare theirs with it; clients copy their parts into shared
+ * memory; each rank puts all tensors, with those bytes that it has.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "checkpoint/checkpoint.h"
+#include "command/checkpoint_making.h"
+
+/* COLLECTIVE: the list of the lowest rank, for *theirs; *json is what it refers to, a
+ * new reference, NULL on that rank itself. */
+static int list_share(struct making *m, json_t **json, struct offer *theirs,
+                      struct error *err)
+{
+    bool mine = m->comm->rank == m->lowest;
+    uint64_t bytes = m->faces[m->lowest].bytes;
+    char *text = mine ? json_dumps(m->json, JSON_COMPACT) : NULL;
+    int rc = mine && !text ? error_no_memory(err) : 0;
+
+    rc = comm_agree(m->comm, rc, err);
+    if (rc == 0)
+        rc = comm_bcast_alloc(m->comm, (void **)&text, bytes, m->lowest, err);
+    if (rc == 0 && !mine) {
+        *json = json_loadb(text, bytes, 0, NULL);
+        rc = *json ? offer_parse(*json, theirs, err) : error_no_memory(err);
+    }
+    free(text);
+    return comm_agree(m->comm, rc, err);
+}
+
+/* This rank's slab of a shard, an empty one if `e` is NULL: it has none. */
+static int shard_put(struct making *m, const struct offer_entry *list,
+                     const struct offer_entry *e, struct error *err)
+{
+    const raytrain_slab none = {.count = {0}};
+    raytrain_tensor tensor = list->tensor;
+
+    if (!e || e->bytes == 0)
+        return checkpoint_put(m->ck, list->name, &tensor, e ? &e->slab : &none, err);
+    tensor.data = m->buffer->data + e->offset;
+    if (checkpoint_give(m->ck, list->name, &tensor, &e->slab, making_release, m->buffer,
+                        err) < 0)
+        return -1;
+    shared_buffer_hold(m->buffer);
+    return 0;
+}
+
+static int tensor_put(struct making *m, const struct offer_entry *e, struct error *err)
+{
+    bool mine = m->comm->rank == m->lowest, held = mine && e->bytes > 0;
+    raytrain_tensor tensor = e->tensor;
+
+    if (held)
+        tensor.data = m->buffer->data + e->offset;
+    if (checkpoint_give_one(m->ck, e->name, &tensor, m->lowest, mine,
+                            held ? making_release : NULL, m->buffer, err) < 0)
+        return -1;
+    if (held)
+        shared_buffer_hold(m->buffer);
+    return 0;
+}
+
+/* Put what is in the lowest rank's list. Shards of this rank's offer come in the order
+ * of that list, since the offers have been compared. */
+static int list_put(struct making *m, const struct offer *list, struct error *err)
+{
+    const struct offer_entry *own = NULL;
+
+    for (size_t i = 0; i < list->n_entries; i++) {
+        const struct offer_entry *e = &list->entries[i];
+        int rc;
+
+        if (!e->own && !e->text)
+            own = offer_common_next(&m->own, own);
+        if (checkpoint_check_name(e->name, err) < 0)
+            return -1;
+        if (e->text)
+            rc = checkpoint_put_string(m->ck, e->name, e->text, err);
+        else if (e->sharded)
+            rc = shard_put(m, e, m->json ? own : NULL, err);
+        else
+            rc = tensor_put(m, e, err);
+        if (rc < 0)
+            return -1;
+    }
+    return making_texts(m, list->structure, list->metadata, err);
+}
+
+static int own_copy(struct making *m, const struct offer *list, struct error *err)
+{
+    if (!m->json)
+        return 0;
+    if (m->comm->rank != m->lowest &&
+        offer_compare(list, m->lowest, &m->own, m->comm->rank, err) < 0)
+        return -1;
+    return making_copy(m, m->comm->rank != m->lowest, err);
+}
+
+int making_dicts(struct making *m, struct error *err)
+{
+    struct offer theirs = {0}, *list = m->comm->rank == m->lowest ? &m->own : &theirs;
+    json_t *json = NULL;
+    int rc = m->comm->size > 1 ? list_share(m, &json, &theirs, err) : 0;
+
+    if (rc == 0)
+        rc = comm_agree(m->comm, own_copy(m, list, err), err);
+    if (rc == 0)
+        rc = comm_agree(m->comm, list_put(m, list, err), err);
+    offer_clear(&theirs);
+    json_decref(json);
+    return rc;
+}
