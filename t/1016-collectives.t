@@ -30,7 +30,7 @@ test_expect_success 'a run fails if one rank reports while another one waits for
 '
 test_expect_success 'an MPI error is recorded with its message, and the save in progress completes' '
 	expect_status 1 $run --name mpi -n 2 "$modules/mpi_error.so" 2>err &&
-	grep "rank 1 on .*: a call of MPI has failed: .*[Rr]ank" err &&
+	grep "rank 1 on .*: an MPI call has failed: .*[Rr]ank" err &&
 	test comm = "$(jq -r .kind runs/mpi/logs/attempt-*/error.json)" &&
 	raytrain-inspect --verify runs/mpi/checkpoint_000001.h5
 '

@@ -1,8 +1,9 @@
 /*
- * combine.c - see combine.h. Gradients are summed, and are large: sums run over
- * vectors, once in the width that every 64-bit processor has, and once in the width
- * that this one has (a vector wider than the processor's would be split, at ten times
- * the cost). The resulting bits are the same.
+ * combine.c - the table of reductions, by type and operation. Gradients are summed, and
+ * are large, so sums use vectors (combine_vectors.h): compiled once for the width that
+ * every 64-bit processor has, and once for the width of this one (a vector wider than
+ * the processor's would be split, at ten times the cost). The resulting bits are the
+ * same.
  */
 #include "mpi/combine.h"
 
@@ -92,7 +93,7 @@ static void int64_max(void *restrict into, const void *restrict from, size_t n)
         to[i] = of[i] > to[i] ? of[i] : to[i];
 }
 
-/* The lesser or the greater; -0 is less than +0. NaN is the result only if both are
+/* The minimum or the maximum; -0 is less than +0. The result is NaN only if both are
  * NaN. */
 static double extreme_of(double a, double b, bool greater)
 {

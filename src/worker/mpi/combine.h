@@ -14,19 +14,18 @@
 typedef void (*reduce_function)(void *restrict into, const void *restrict from,
                                 size_t n);
 
-/* What remains to be done once the elements of all ranks are combined: the division of
- * a mean. */
+/* Complete the result once the elements of all ranks are combined: a mean is
+ * divided. */
 typedef void (*finish_function)(void *data, size_t n, int ranks);
 
-/* The last combination and the finish in one: what combine and then finish make of a
- * and b goes into both a and b. */
+/* Combine a and b, finish, and write the result to both, in one pass. */
 typedef void (*close_function)(void *restrict a, void *restrict b, size_t n, int ranks);
 
 struct reduction_kind {
     size_t width; /* bytes of an element */
     reduce_function combine;
-    finish_function finish; /* NULL: nothing remains to be done */
-    close_function close;   /* NULL: combine and finish will do */
+    finish_function finish; /* NULL: combined elements are the result */
+    close_function close;   /* NULL: call combine and finish */
 };
 
 /* RAYTRAIN_EINVAL if the operation does not exist for the type. */

@@ -15,8 +15,8 @@ typedef BITS NAME(mask) __attribute__((vector_size(BYTES)));
 /* How far ahead the other rank's elements are prefetched: they come from its cache. */
 #define AHEAD (4096 / sizeof(TYPE))
 
-/* A sum that is NaN is always the same NaN: hardware returns one operand's NaN, and
- * which one depends on the order. */
+/* If a sum is NaN, it is always QUIET_NaN: hardware returns the NaN of one operand,
+ * which depends on their order. */
 TARGET static inline void NAME(add)(NAME(vector) * sum, const TYPE *a, const TYPE *b)
 {
     NAME(vector) x, y;

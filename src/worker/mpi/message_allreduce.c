@@ -1,10 +1,11 @@
 /*
- * message_allreduce.c - see message_allreduce.h.
+ * message_allreduce.c - the steps of an allreduce over messages, and the chunks that
+ * are in progress at a time.
  *
- * Ranks beyond the largest power of two take part through a neighbour: in each of these
- * pairs, at the low end, the even rank hands its data to the odd one first, and gets
- * the result last. All other ranks, and the odd ones, are numbered 0..2^levels-1 and
- * exchange with the one whose number differs in bit k, for increasing k: so the larger
+ * Ranks beyond the largest power of two take part through a neighbour: the lowest ranks
+ * form pairs, in which the even rank first sends its data to the odd one, and finally
+ * gets the result. The odd ranks and all others are numbered 0..2^levels-1, and
+ * exchange with the rank whose number differs in bit k, for increasing k. So the larger
  * exchanges of recursive halving are between near ranks, which share a node.
  *
  * Matching: each flight (one chunk in progress) has its own tag, and messages between
@@ -19,10 +20,11 @@
 #include "mpi/message_allreduce.h"
 #include "mpi/mpi_error.h"
 
-/* Settings, measured with 2 to 8 ranks on one node: larger chunks than these drop out
- * of the cache between message and sum, smaller ones spend more on messages. */
+/* Measured with 2 to 8 ranks on one node: larger chunks drop out of the cache between
+ * message and sum, smaller ones spend more on messages. */
 #define CHUNK_BYTES    ((size_t)256 * 1024)
-#define DOUBLING_BYTES ((size_t)8 * 1024) /* at most, for recursive doubling */
+/* Larger chunks are reduced by recursive halving. */
+#define DOUBLING_BYTES ((size_t)8 * 1024)
 #define FLIGHTS        2
 
 /* Reductions do not use tag 0. MPI guarantees tags up to 32767. */
@@ -46,8 +48,8 @@ struct mpi_reduction {
     struct reduction_kind kind;
     char *data; /* the caller's buffer; flights take its chunks in turn */
     size_t n, chunk_n;
-    int matched; /* the tag of this rank's call; 0: this is no matched allreduce */
-    bool *same;  /* of a matched one: no rank is known to make another call */
+    int matched; /* the tag of this rank's call; 0: the allreduce is not matched */
+    bool *same;  /* if it is matched: no rank is known to make another call */
     struct flight flights[FLIGHTS];
 };
 
@@ -59,7 +61,7 @@ struct place {
     int number; /* of this rank among them; -1: it does not */
 };
 
-static struct place place_of(int rank, int size)
+static struct place rank_place(int rank, int size)
 {
     struct place p = {0};
 
@@ -73,7 +75,7 @@ static struct place place_of(int rank, int size)
     return p;
 }
 
-static int rank_of(const struct place *p, int number)
+static int place_rank(const struct place *p, int number)
 {
     return number < p->extra ? 2 * number + 1 : number + p->extra;
 }
@@ -82,7 +84,7 @@ struct range {
     size_t lo, n;
 };
 
-/* What `number` is responsible for after `rounds` of halving n elements. */
+/* The elements that `number` combines after `rounds` of halving n elements. */
 static struct range range_after(size_t n, int rounds, int number)
 {
     struct range r = {0, n};
@@ -100,16 +102,16 @@ static struct range range_after(size_t n, int rounds, int number)
     return r;
 }
 
-/* One step of one rank: at most one message each way. */
+/* One step of one rank: at most one message in each direction. */
 struct step {
     int to, from; /* ranks; -1: none */
     struct range out, in;
-    bool combine; /* what comes in is combined; else it replaces */
+    bool combine; /* combine what is received; else it replaces the data */
 };
 
 static const struct step step_none = {.to = -1, .from = -1};
 
-/* Hand the data to the neighbour before all exchanges (first), or get the result back
+/* Send the data to the neighbour before all exchanges (first), or receive the result
  * after them. */
 static struct step step_neighbour(const struct place *p, int rank, size_t n, bool first)
 {
@@ -134,7 +136,7 @@ static struct step step_exchange(const struct place *p, size_t n, int level, boo
     int peer = p->number ^ (1 << level);
     struct step s = {.combine = !gather};
 
-    s.to = s.from = rank_of(p, peer);
+    s.to = s.from = place_rank(p, peer);
     if (!halve) {
         s.out.n = s.in.n = n;
         return s;
@@ -148,7 +150,7 @@ static struct step step_exchange(const struct place *p, size_t n, int level, boo
 static bool step_find(const struct mpi_reduction *m, size_t n, int i, struct step *s)
 {
     int rank = m->reducer->rank;
-    struct place p = place_of(rank, m->reducer->size);
+    struct place p = rank_place(rank, m->reducer->size);
     bool halve = !m->matched && n * m->kind.width > DOUBLING_BYTES;
     int exchanges = halve ? 2 * p.levels : p.levels;
 
@@ -229,7 +231,7 @@ static int step_test(const struct mpi_reduction *m, struct flight *f, bool *comp
     return rc == MPI_SUCCESS ? 0 : mpi_fail(err, "allreduce", rc);
 }
 
-/* The flight's next chunk, of those that are left, or the end of the flight. */
+/* Give the flight its next chunk, or end it if none is left. */
 static void flight_next(struct mpi_reduction *m, struct flight *f)
 {
     size_t skip =
@@ -263,8 +265,8 @@ static int flight_start(struct mpi_reduction *m, struct flight *f, struct error 
     return 0;
 }
 
-/* Put what has come in into its place. If ranks have made different calls, nothing of
- * other ranks is combined with this rank's data. */
+/* Combine or store what was received. If ranks have made different calls, no data from
+ * other ranks are combined with this rank's. */
 static void step_take(const struct mpi_reduction *m, struct flight *f,
                       const struct step *s)
 {
@@ -314,7 +316,7 @@ void mpi_reducer_clear(struct mpi_reducer *r)
     }
 }
 
-static struct mpi_reduction *reduction_take(struct mpi_reducer *r)
+static struct mpi_reduction *mpi_reduction_take(struct mpi_reducer *r)
 {
     struct mpi_reduction *m = r->idle;
 
@@ -333,7 +335,7 @@ static void reduction_put_back(struct mpi_reduction *m)
     m->reducer->idle = m;
 }
 
-/* Room for the whole of the flight's largest chunk. */
+/* Allocate room for the flight's largest chunk. */
 static int flight_room(struct mpi_reduction *m, struct flight *f, struct error *err)
 {
     size_t need = f->data ? f->n * m->kind.width : 0;
@@ -350,8 +352,8 @@ static int flight_room(struct mpi_reduction *m, struct flight *f, struct error *
                                  m->n * m->kind.width);
 }
 
-static int reduction_advance(struct comm_request *request, bool *done,
-                             struct error *err)
+static int mpi_reduction_advance(struct comm_request *request, bool *done,
+                                 struct error *err)
 {
     struct mpi_reduction *m = (struct mpi_reduction *)(void *)request;
 
@@ -367,13 +369,13 @@ static int reduction_advance(struct comm_request *request, bool *done,
     return 0;
 }
 
-static int reduction_start(struct mpi_reduction *m, void *buf, size_t n,
-                           const struct reduction_kind *kind, struct comm_request **out,
-                           struct error *err)
+static int mpi_reduction_begin(struct mpi_reduction *m, void *buf, size_t n,
+                               const struct reduction_kind *kind,
+                               struct comm_request **out, struct error *err)
 {
     int tag = 1 + (int)(m->reducer->started++ % (TAGS / FLIGHTS)) * FLIGHTS;
 
-    m->request.advance = reduction_advance;
+    m->request.advance = mpi_reduction_advance;
     m->kind = *kind;
     m->data = buf;
     m->n = n;
@@ -401,13 +403,13 @@ int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
                         const struct reduction_kind *kind, struct comm_request **out,
                         struct error *err)
 {
-    struct mpi_reduction *m = reduction_take(r);
+    struct mpi_reduction *m = mpi_reduction_take(r);
 
     *out = NULL;
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
     m->matched = 0;
-    return reduction_start(m, buf, n, kind, out, err);
+    return mpi_reduction_begin(m, buf, n, kind, out, err);
 }
 
 int mpi_matched_start(struct mpi_reducer *r, int call, void *buf, size_t n,
@@ -421,11 +423,11 @@ int mpi_matched_start(struct mpi_reducer *r, int call, void *buf, size_t n,
         n > COMM_MATCHED_BYTES / kind->width)
         return error_set(err, RAYTRAIN_EINVAL,
                          "a matched allreduce of %zu elements for call %d", n, call);
-    m = reduction_take(r);
+    m = mpi_reduction_take(r);
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
     m->matched = TAG_MATCHED + call;
     m->same = same;
     *same = true;
-    return reduction_start(m, buf, n, kind, out, err);
+    return mpi_reduction_begin(m, buf, n, kind, out, err);
 }

@@ -1,6 +1,6 @@
 /*
  * message_allreduce.h - an allreduce as a state machine over MPI point-to-point
- * messages: it is started, then advanced as often as its owner likes; it never waits.
+ * messages: the caller starts it, then advances it at any time; it never waits.
  *
  * Why not MPI_Iallreduce: for small messages it takes several times as long as the
  * messages themselves, and how MPI's own operations treat NaN differs between ranks.
@@ -15,8 +15,8 @@
  * uses recursive doubling, whose messages are between the same ranks whatever they
  * contain; their tags name the sender's call, and a receiver takes any tag. A rank that
  * sees another tag or size than its own sends empty messages from then on, with a tag
- * that says so: after the last exchange every rank knows. If the calls match, nothing
- * is sent or copied that a plain allreduce would not send or copy.
+ * for "different calls": after the last exchange every rank knows. If the calls match,
+ * it costs the same messages and copies as a plain allreduce.
  */
 #ifndef RAYTRAIN_MPI_MESSAGE_ALLREDUCE_H
 #define RAYTRAIN_MPI_MESSAGE_ALLREDUCE_H
@@ -25,9 +25,10 @@
 
 #include "mpi/combine.h"
 
-/* What all reductions on one communicator share: buffers to receive into, kept for the
- * next, and the count that gives each reduction its own message tags. */
 struct mpi_reduction;
+
+/* What all reductions on one communicator share: receive buffers, which are kept for
+ * the next one, and the count that gives each reduction its own message tags. */
 
 struct mpi_reducer {
     MPI_Comm handle;
@@ -40,16 +41,16 @@ void mpi_reducer_init(struct mpi_reducer *r, MPI_Comm handle, int rank, int size
 /* No reduction may be under way. */
 void mpi_reducer_clear(struct mpi_reducer *r);
 
-/* Start to combine buf[0..n) in place. The same order on all ranks. */
+/* Start to combine buf[0..n) in place. All ranks start reductions in the same order. */
 int mpi_reduction_start(struct mpi_reducer *r, void *buf, size_t n,
                         const struct reduction_kind *kind, struct comm_request **out,
                         struct error *err);
 
 /*
- * The same by ranks that may make different calls: `call` is this one's, 0 to
- * MPI_MATCHED_CALLS - 1. At least one byte and at most COMM_MATCHED_BYTES. *same is
- * valid once the request is done, and must exist until then. No other reduction may be
- * in progress.
+ * The same for ranks that may make different calls: `call` is this rank's, 0 to
+ * MPI_MATCHED_CALLS - 1. The data have 1 to COMM_MATCHED_BYTES bytes. *same is valid
+ * once the request is done, and must exist until then. No other reduction may be in
+ * progress.
  */
 #define MPI_MATCHED_CALLS 1024
 

@@ -43,8 +43,9 @@ static struct mpi_comm *mpi_comm_of(struct comm *c)
 
 /* ---- Waiting ---- */
 
-#define NAP_NS     50000   /* the first one; each is longer than the one before, ... */
-#define NAP_NS_MAX 1000000 /* ... up to this */
+/* The first nap; each is longer than the one before, up to the maximum. */
+#define NAP_NS     50000
+#define NAP_NS_MAX 1000000
 
 struct pause {
     unsigned polls;       /* left before the first yield */
@@ -119,9 +120,8 @@ static int requests_wait(struct comm *c, size_t n, MPI_Request *requests,
 
 /* ---- Reductions ---- */
 
-/* Results for all ranks or, with cuts, of each rank's part for that rank. Between nodes
- * there is no difference: all ranks get all results, of which they need a part, for up
- * to twice as many bytes in messages. */
+/* Each rank gets all results or, with cuts, those of its part. Between nodes all ranks
+ * get all results in both cases: with cuts, up to twice the bytes that are needed. */
 static int reduction_start(struct comm *c, enum comm_place place, void *buf, size_t n,
                            const size_t *cuts, enum comm_type type, enum comm_op op,
                            struct comm_request **req, struct error *err)
@@ -213,7 +213,7 @@ static int mpi_allreduce_matched(struct comm *c, int call, void *buf, size_t n,
 
 /* ---- Moving bytes ---- */
 
-static int root_check(const struct comm *c, int root, struct error *err)
+static int comm_root_check(const struct comm *c, int root, struct error *err)
 {
     if (root < 0 || root >= c->size)
         return error_set(err, RAYTRAIN_EINVAL, "root is rank %d of %d", root, c->size);
@@ -223,7 +223,7 @@ static int root_check(const struct comm *c, int root, struct error *err)
 static int mpi_bcast(struct comm *c, void *buf, size_t n_bytes, int root,
                      struct error *err)
 {
-    if (root_check(c, root, err) < 0)
+    if (comm_root_check(c, root, err) < 0)
         return -1;
     for (size_t done = 0; done < n_bytes; done += CHUNK_BYTES) {
         size_t rest = n_bytes - done;
@@ -253,7 +253,8 @@ static int allgather_whole(struct comm *c, const void *send, size_t n_bytes, voi
     return requests_wait(c, 1, &request, "MPI_Iallgather", err);
 }
 
-/* n of the n_bytes of each block, received with a gap for the rest of the block. */
+/* Gather n of the n_bytes of each block; the rest of a block in recv is left as
+ * it is. */
 static int allgather_piece(struct comm *c, const void *send, int n, size_t n_bytes,
                            void *recv, struct error *err)
 {
@@ -298,7 +299,7 @@ static size_t pieces_of(size_t n_bytes)
     return (n_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES;
 }
 
-/* Where root puts what it gathers, and how many messages that will be. */
+/* On root: allocate what it gathers, and count the messages. */
 static int gather_prepare(const size_t *sizes, int n_ranks, char **recv,
                           MPI_Request **requests, struct error *err)
 {
@@ -306,7 +307,8 @@ static int gather_prepare(const size_t *sizes, int n_ranks, char **recv,
 
     for (int r = 0; r < n_ranks; r++) {
         if (sizes[r] > SIZE_MAX - total)
-            return error_set(err, RAYTRAIN_ENOMEM, "no memory to gather that much");
+            return error_set(err, RAYTRAIN_ENOMEM,
+                             "the data to gather are larger than any memory");
         total += sizes[r];
         pieces += pieces_of(sizes[r]);
     }
@@ -386,7 +388,7 @@ static int mpi_gatherv(struct comm *c, const void *send, size_t n_bytes, void **
     int rc;
 
     *recv = NULL;
-    rc = all ? root_check(c, root, err)
+    rc = all ? comm_root_check(c, root, err)
              : error_set(err, RAYTRAIN_ENOMEM, "no memory for %d sizes", c->size);
     if (comm_agree(c, rc, err) < 0)
         goto out;
@@ -443,7 +445,7 @@ static int mpi_barrier(struct comm *c, struct error *err)
 
 /* ---- Parts ---- */
 
-/* The memory that all ranks see and that has all of the parts; NULL: none. */
+/* The shared memory in which all parts lie; NULL: there is none. */
 static struct shared_reducer *parts_find(const struct comm *c, const struct mpi_comm *m,
                                          const struct comm_parts parts[], size_t n)
 {
@@ -460,7 +462,8 @@ static struct shared_reducer *parts_find(const struct comm *c, const struct mpi_
     return shared;
 }
 
-/* With the ranks at distance d before and after this one. */
+/* Send this rank's part to the rank d after it, and receive that of the rank d
+ * before. */
 static int part_exchange(struct comm *c, const struct comm_parts *p, int d,
                          struct error *err)
 {
@@ -530,8 +533,8 @@ static int mpi_dup(struct comm *c, struct comm **out, struct error *err)
     return *out ? 0 : -1;
 }
 
-/* By what PMIx reports of the nodes: MPICH 5.0.2 takes each rank for a node of its own.
- */
+/* PMIx is asked for the nodes, since MPICH 5.0.2 takes each rank for a node of its
+ * own. */
 static int mpi_split_node(struct comm *c, struct comm **out, struct error *err)
 {
     MPI_Comm handle;

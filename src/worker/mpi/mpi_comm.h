@@ -8,9 +8,8 @@
 
 #include "comm/comm.h"
 
-/* A communicator of the library over `handle`, on a rank of this node. It takes over
- * the handle and frees it, also on failure. Errors of MPI on it are returned, not
- * fatal. */
+/* Make a communicator over `handle`, which it owns and frees, also on failure. MPI
+ * errors on it are returned, not fatal. */
 struct comm *mpi_comm_create(MPI_Comm handle, int node_rank, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * mpi_error.c - see mpi_error.h.
+ * mpi_error.c - MPI error codes as struct error, and the handler that keeps the first
+ * one.
  */
 #include "config.h"
 
@@ -32,7 +33,7 @@ static void error_keep(MPI_Comm *comm, int *code, ...)
     (void)comm;
     pthread_mutex_lock(&failed.lock);
     if (!failed.any)
-        mpi_fail(&failed.first, "a call of MPI has failed", *code);
+        mpi_fail(&failed.first, "an MPI call has failed", *code);
     failed.any = true;
     pthread_mutex_unlock(&failed.lock);
 }

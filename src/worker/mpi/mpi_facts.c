@@ -1,3 +1,7 @@
+/*
+ * mpi_facts.c - asks the MPI library for its version text, the process for its mapped
+ * files and the environment for settings.
+ */
 #include "config.h"
 
 #include "mpi/mpi_facts.h"
@@ -20,7 +24,8 @@ static bool begins_with_one_of(const char *text, const char *const *list)
     return false;
 }
 
-/* The value in a line "KEY: VALUE" of MPICH's description of itself; out is "" without. */
+/* The value in a line "KEY: VALUE" of MPICH's version text; out is "" without the
+ * line. */
 static void description_find(const char *text, const char *key, char *out, size_t size)
 {
     const char *at = strstr(text, key);
@@ -60,7 +65,7 @@ static bool has_text(const json_t *list, const char *text)
     return false;
 }
 
-/* By the names of files that are mapped. */
+/* Found by the names of mapped files. */
 static json_t *transports(void)
 {
     static const char *const names[] = {"libfabric.so",  "libucp.so",     "libpsm2.so",

@@ -1,4 +1,5 @@
-/* mpi_memory.c - see mpi_memory.h. */
+/* mpi_memory.c - the list of memory that a communicator has given; memory of one rank.
+ * What the ranks of a node share is made by shared_allreduce.c. */
 #include "config.h"
 
 #include "mpi/mpi_memory.h"
@@ -16,8 +17,8 @@ struct mpi_memory {
     struct mpi_memory *next;
     char *data;
     size_t n_bytes;
-    struct shared_reducer *shared; /* whose data this is; NULL: of this rank alone */
-    int fd;                        /* of this rank's memory; -1 if it is shared */
+    struct shared_reducer *shared; /* owns the memory; NULL: it is this rank's alone */
+    int fd;                        /* for this rank's own memory; -1 if it is shared */
 };
 
 /* ---- Find ---- */
@@ -49,7 +50,8 @@ int mpi_memory_file(const struct mpi_memory *list, const void *data,
     const struct mpi_memory *a = memory_find(list, data, 1);
 
     if (!a)
-        return error_set(err, RAYTRAIN_EINVAL, "this is not memory of alloc");
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "this memory does not come from the communicator");
     if (a->shared)
         shared_reducer_file(a->shared, data, file);
     else
@@ -70,8 +72,8 @@ static int sizes_check(struct comm *c, size_t n_bytes, struct error *err)
         return -1;
     if (most != least)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "the workers ask for %lld to %lld bytes: all of them must ask "
-                         "for the same",
+                         "the workers ask for %lld to %lld bytes: all must ask for the "
+                         "same size",
                          (long long)least, (long long)most);
     return 0;
 }
@@ -81,7 +83,8 @@ static size_t own_room(const struct mpi_memory *a)
     return a->n_bytes > 0 ? a->n_bytes : 1;
 }
 
-/* Give back what own_alloc or shared_reducer_create has made, or a part of it. */
+/* Free what own_alloc() or shared_reducer_create() has made, also if it is
+ * incomplete. */
 static void memory_release(struct mpi_memory *a)
 {
     if (a->shared)
@@ -93,7 +96,8 @@ static void memory_release(struct mpi_memory *a)
     free(a);
 }
 
-/* For this rank alone, but in a file: others than ranks may map it. */
+/* Memory for this rank alone, but in a file, which processes other than ranks may
+ * map. */
 static int own_alloc(struct mpi_memory *a, struct error *err)
 {
     size_t room = own_room(a);

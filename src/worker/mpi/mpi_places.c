@@ -1,7 +1,7 @@
 /*
- * mpi_places.c - see mpi_places.h. The functions that are asked are extensions, which are looked
- * for at run time: MPIX_GPU_query_support() of MPICH 4.0 or later and of libraries made from
- * it, and MPIX_Query_cuda_support() and MPIX_Query_rocm_support() of Open MPI.
+ * mpi_places.c - asks the MPI library by its extensions, which are looked up at run
+ * time: MPIX_GPU_query_support() of MPICH 4.0 or later and of libraries made from it,
+ * and MPIX_Query_cuda_support() and MPIX_Query_rocm_support() of Open MPI.
  */
 #include "config.h"
 

@@ -6,8 +6,8 @@
 
 #include "comm/comm.h"
 
-/* What the library says of itself, once MPI is initialised. No library says so of memory
- * that it was not built for, or that the user has switched off. */
+/* The library's own answer, once MPI is initialised: false for memory that it was not
+ * built for, or that the user has switched off. */
 bool mpi_reaches(enum comm_place place);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * shared_allreduce.c - see shared_allreduce.h.
+ * shared_allreduce.c - the memory that the ranks share, and the reductions in it.
  *
- * Ranks communicate by two counters of each: how many reductions it has made ready, and
- * of how many it has combined its part. A rank writes its numbers before it increments
- * a counter (release); others read them after they have seen the increment (acquire).
+ * Ranks communicate by two counters per rank: how many reductions it has made ready,
+ * and for how many it has combined its part. A rank writes its numbers before it
+ * increments a counter (release); others read them after they have seen the increment
+ * (acquire).
  */
 #include "config.h"
 
@@ -22,12 +23,12 @@
 
 #include "util/memory_file.h"
 
-/* ---- Memory that every rank of the node sees ----
+/* ---- Memory that all ranks share ----
  *
- * One block for each rank, of the same size, in an anonymous file (memfd) that rank 0
- * makes and the others open through /proc/PID/fd. It has no name, so nothing is left
- * behind however the ranks end; it is sealed, so that nothing can shrink what others
- * have mapped; and all of it is allocated at the start, so that using it cannot fail.
+ * One block for each rank, all of the same size, in an anonymous file (memfd) that rank
+ * 0 makes and the others open through /proc/PID/fd. It has no name, so nothing is left
+ * behind however the ranks end. It is sealed, so that no process can shrink what others
+ * have mapped. All of it is allocated at the start, so that using it cannot fail.
  */
 
 struct shared_block {
@@ -43,20 +44,20 @@ static inline char *shared_block_of(const struct shared_block *b, int rank)
     return b->base + (size_t)rank * b->stride;
 }
 
-/* What rank 0 sends to the others: which file it is, and of which kernel. */
+/* What rank 0 sends to the others: the file, and the kernel that it belongs to. */
 struct invitation {
     char boot[64];
     int64_t pid, fd;
     uint64_t dev, ino;
 };
 
-static int fail(struct error *err, const char *what)
+static int memory_fail(struct error *err, const char *what)
 {
     return error_set(err, RAYTRAIN_ENOMEM, "memory shared by the workers: %s: %s", what,
                      strerror(errno));
 }
 
-/* Process ids and file descriptors are those of one kernel; this identifies it. */
+/* Identifies the kernel: process ids and file descriptors are valid in one only. */
 static int boot_read(char boot[64], struct error *err)
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -67,18 +68,18 @@ static int boot_read(char boot[64], struct error *err)
         n = read(fd, boot, 63);
         close(fd);
     }
-    return n > 0 ? 0 : fail(err, "/proc/sys/kernel/random/boot_id");
+    return n > 0 ? 0 : memory_fail(err, "/proc/sys/kernel/random/boot_id");
 }
 
-static int file_make(size_t n_bytes, struct invitation *out, struct error *err)
+static int block_file_make(size_t n_bytes, struct invitation *out, struct error *err)
 {
     int fd = memory_file_create("raytrain-gradients", n_bytes);
     struct stat st;
 
     if (fd < 0)
-        return fail(err, "memfd_create");
+        return memory_fail(err, "memfd_create");
     if (fstat(fd, &st) < 0) {
-        fail(err, "fstat");
+        memory_fail(err, "fstat");
         close(fd);
         return -1;
     }
@@ -89,8 +90,9 @@ static int file_make(size_t n_bytes, struct invitation *out, struct error *err)
     return fd;
 }
 
-/* Another process with the same id has no such file. */
-static int file_open(const struct invitation *from, size_t n_bytes, struct error *err)
+/* The file's identity is checked, since another process may have the same id. */
+static int block_file_open(const struct invitation *from, size_t n_bytes,
+                           struct error *err)
 {
     char path[64];
     struct stat st;
@@ -99,7 +101,7 @@ static int file_open(const struct invitation *from, size_t n_bytes, struct error
     snprintf(path, sizeof path, "/proc/%ld/fd/%ld", (long)from->pid, (long)from->fd);
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
-        return fail(err, path);
+        return memory_fail(err, path);
     if (fstat(fd, &st) < 0 || st.st_dev != from->dev || st.st_ino != from->ino ||
         (uint64_t)st.st_size != n_bytes || !(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK)) {
         close(fd);
@@ -109,8 +111,8 @@ static int file_open(const struct invitation *from, size_t n_bytes, struct error
     return fd;
 }
 
-/* The same file on every rank, with this rank's part allocated; -1 on all ranks alike.
- */
+/* Open the same file on every rank, and allocate this rank's part. A failure on one
+ * rank is -1 on all. */
 static int file_share(const struct shared_block *b, struct comm *c, struct error *err)
 {
     size_t total = b->stride * (size_t)b->size;
@@ -118,7 +120,7 @@ static int file_share(const struct shared_block *b, struct comm *c, struct error
     int fd = -1, rc = boot_read(own.boot, err);
 
     if (rc == 0 && c->rank == 0)
-        rc = fd = file_make(total, &own, err);
+        rc = fd = block_file_make(total, &own, err);
     in = own;
     if (comm_agree(c, rc < 0 ? -1 : 0, err) < 0 ||
         c->ops->bcast(c, &in, sizeof in, 0, err) < 0)
@@ -126,10 +128,10 @@ static int file_share(const struct shared_block *b, struct comm *c, struct error
     if (memcmp(in.boot, own.boot, sizeof in.boot) != 0)
         rc = error_set(err, RAYTRAIN_ENOTSUP, "the workers are not on one node");
     else if (c->rank != 0)
-        rc = fd = file_open(&in, total, err);
+        rc = fd = block_file_open(&in, total, err);
     /* Each rank allocates its own part, so that the memory is near its core. */
     if (rc >= 0 && memory_file_grant(fd, b->stride * (size_t)b->rank, b->stride) < 0)
-        rc = fail(err, "fallocate");
+        rc = memory_fail(err, "fallocate");
     /* Rank 0 may close its own only after all have opened it. */
     if (comm_agree(c, rc < 0 ? -1 : 0, err) == 0)
         return fd;
@@ -139,7 +141,7 @@ out:
     return -1;
 }
 
-/* On this rank alone: what others still read stays. */
+/* On this rank only: what others still read stays mapped there. */
 static void shared_block_release(struct shared_block *b)
 {
     if (b->base)
@@ -150,8 +152,8 @@ static void shared_block_release(struct shared_block *b)
     b->fd = -1;
 }
 
-/* COLLECTIVE. Zeros, at least n_bytes for each rank (the same number on all ranks).
- * Every rank gets it, or none does: then -1, with the first reason, on every rank. */
+/* COLLECTIVE. At least n_bytes of zeros for each rank; n_bytes is the same on all
+ * ranks. If one rank fails, all return -1 with the first reason. */
 static int shared_block_create(struct shared_block *b, struct comm *c, size_t n_bytes,
                                struct error *err)
 {
@@ -170,7 +172,7 @@ static int shared_block_create(struct shared_block *b, struct comm *c, size_t n_
                    MAP_SHARED | MAP_POPULATE, b->fd, 0);
     if (b->base == MAP_FAILED) {
         b->base = NULL;
-        rc = fail(err, "mmap");
+        rc = memory_fail(err, "mmap");
     }
     if (comm_agree(c, rc, err) == 0)
         return 0;
@@ -182,8 +184,8 @@ static int shared_block_create(struct shared_block *b, struct comm *c, size_t n_
 
 #define LINE 64 /* bytes of a cache line */
 
-/* What is combined at a time: it stays in the first-level cache for all ranks' parts.
- */
+/* How much is combined at a time: it stays in the first-level cache for all ranks'
+ * parts. */
 #define PIECE_BYTES ((size_t)8 * 1024)
 
 /* The counters at the head of a rank's block; no other rank writes them. */
@@ -201,7 +203,7 @@ struct shared_reduction {
     size_t offset;   /* of the elements, in each rank's block */
     size_t n;
     struct reduction_kind kind;
-    const size_t *cuts; /* of elements: results stay in their parts; NULL: for all */
+    const size_t *cuts; /* in elements: results stay in their parts; NULL: for all */
     const struct comm_parts *parts; /* n of them are gathered; NULL: a reduction */
 };
 
@@ -268,7 +270,7 @@ void shared_reducer_file(const struct shared_reducer *r, const void *data,
 
 /* The first element of a rank's part: parts begin at a cache line if elements do not
  * straddle lines, so that no two ranks write to one line. */
-static size_t part_begin(const struct shared_reduction *m, int rank, int size)
+static size_t shared_part_begin(const struct shared_reduction *m, int rank, int size)
 {
     size_t width = m->kind.width, whole = m->n / (size_t)size;
     size_t i = whole * (size_t)rank + m->n % (size_t)size * (size_t)rank / (size_t)size;
@@ -288,7 +290,7 @@ static char *block_after(const struct shared_block *b, int i)
     return shared_block_of(b, (b->rank + i) % b->size);
 }
 
-/* Combine n elements at this offset of all ranks' blocks, for this rank. */
+/* Combine n elements at this offset of all ranks' blocks, in this rank's block only. */
 static void piece_combine_own(const struct shared_reducer *r, size_t offset, size_t n,
                               const struct reduction_kind *kind)
 {
@@ -301,9 +303,10 @@ static void piece_combine_own(const struct shared_reducer *r, size_t offset, siz
         kind->finish(own, n, b->size);
 }
 
-/* The same, for all ranks, and in the order of the ranks: the result does not depend on
- * which rank combines this piece, and so not on its place. If the kind has a close
- * function, the last combination writes the results of two ranks at once. */
+/* The same for all ranks' blocks, in the order of the ranks: the result does not
+ * depend on the rank that combines the piece, and thus not on the piece's place. If
+ * the kind has a close function, the last combination writes the results of two ranks
+ * at once. */
 static void piece_combine(const struct shared_reducer *r, size_t offset, size_t n,
                           const struct reduction_kind *kind)
 {
@@ -325,10 +328,11 @@ static void part_combine(const struct shared_reducer *r,
                          const struct shared_reduction *m)
 {
     const struct reduction_kind *kind = &m->kind;
-    size_t end = part_begin(m, r->block.rank + 1, r->block.size);
+    size_t end = shared_part_begin(m, r->block.rank + 1, r->block.size);
     size_t most = PIECE_BYTES / kind->width;
 
-    for (size_t i = part_begin(m, r->block.rank, r->block.size); i < end; i += most) {
+    for (size_t i = shared_part_begin(m, r->block.rank, r->block.size); i < end;
+         i += most) {
         size_t offset = m->offset + i * kind->width,
                n = end - i < most ? end - i : most;
 
@@ -355,7 +359,7 @@ static void bytes_copy(char *restrict to, const char *restrict from, size_t n)
         memcpy(to + i, from + i, n - i);
 }
 
-/* Copy what is the i-th rank's after this one. */
+/* Copy the parts of the i-th rank after this one. */
 static void parts_copy(const struct shared_reducer *r, const struct shared_reduction *m,
                        int i)
 {
@@ -372,7 +376,7 @@ static void parts_copy(const struct shared_reducer *r, const struct shared_reduc
     }
 }
 
-/* This rank's share of the work, once all ranks are ready. */
+/* Do this rank's share of the work, once all ranks are ready. */
 static void share_do(const struct shared_reducer *r, const struct shared_reduction *m)
 {
     if (!m->parts)
@@ -402,7 +406,7 @@ static bool all_said(struct shared_reducer *r, enum word word, uint64_t number)
     return true;
 }
 
-static void say(struct shared_reducer *r, enum word word, uint64_t number)
+static void counter_write(struct shared_reducer *r, enum word word, uint64_t number)
 {
     atomic_store_explicit(&counters_of(r, r->block.rank)[word].reductions, number,
                           memory_order_release);
@@ -415,15 +419,15 @@ static void waiting_combine(struct shared_reducer *r)
         struct shared_reduction *m = r->waiting;
 
         share_do(r, m);
-        say(r, COMBINED, m->number);
+        counter_write(r, COMBINED, m->number);
         r->waiting = m->next;
         if (!r->waiting)
             r->last = &r->waiting;
     }
 }
 
-static int reduction_advance(struct comm_request *request, bool *done,
-                             struct error *err)
+static int shared_reduction_advance(struct comm_request *request, bool *done,
+                                    struct error *err)
 {
     struct shared_reduction *m = (struct shared_reduction *)(void *)request;
     struct shared_reducer *r = m->reducer;
@@ -438,7 +442,7 @@ static int reduction_advance(struct comm_request *request, bool *done,
     return 0;
 }
 
-static struct shared_reduction *reduction_take(struct shared_reducer *r)
+static struct shared_reduction *shared_reduction_take(struct shared_reducer *r)
 {
     struct shared_reduction *m = r->idle;
 
@@ -452,18 +456,18 @@ static struct shared_reduction *reduction_take(struct shared_reducer *r)
 static int reduction_begin(struct shared_reducer *r, struct shared_reduction of,
                            struct comm_request **out, struct error *err)
 {
-    struct shared_reduction *m = reduction_take(r);
+    struct shared_reduction *m = shared_reduction_take(r);
 
     *out = NULL;
     if (!m)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory to start an allreduce");
     *m = of;
-    m->request.advance = reduction_advance;
+    m->request.advance = shared_reduction_advance;
     m->reducer = r;
     m->number = ++r->started;
     *r->last = m;
     r->last = &m->next;
-    say(r, READY, m->number);
+    counter_write(r, READY, m->number);
     *out = &m->request;
     return 0;
 }
