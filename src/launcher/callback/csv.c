@@ -18,7 +18,7 @@
 #include "util/fs.h"
 
 #define FLUSH_S 1.0
-#define END_S   10.0 /* how long the end of a run waits for the file */
+#define CSV_END_S 10.0 /* how long the end of a run waits for the file */
 
 struct csv {
     struct callback_list *list;
@@ -189,7 +189,7 @@ static void csv_end(struct callback *cb, const json_t *result)
     (void)result;
     if (!c->begun || c->lost)
         csv_order(c);
-    done = deferred_finish(c->writer, END_S);
+    done = deferred_finish(c->writer, CSV_END_S);
     csv_listen(c);
     if (!done && !c->failed)
         callback_note(c->list,

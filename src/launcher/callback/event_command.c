@@ -51,7 +51,8 @@ static char *event_line(enum callback_event event, json_t *members)
 }
 
 /* An event without memory for it is dropped. */
-static void event_send(struct command *c, enum callback_event event, json_t *members)
+static void command_event_send(struct command *c, enum callback_event event,
+                               json_t *members)
 {
     char *line = event_line(event, members);
 
@@ -65,56 +66,58 @@ static json_t *copy_of(const json_t *value)
     return json_incref((json_t *)(uintptr_t)value);
 }
 
-static void on_attempt_start(struct callback *cb, const json_t *attempt)
+static void command_attempt_start(struct callback *cb, const json_t *attempt)
 {
     struct command *c = cb->impl;
 
     if (wants(c, EVENT_attempt_start))
-        event_send(c, EVENT_attempt_start,
-                   json_pack("{s:o}", "attempt", copy_of(attempt)));
+        command_event_send(c, EVENT_attempt_start,
+                           json_pack("{s:o}", "attempt", copy_of(attempt)));
 }
 
-static void on_rewind(struct callback *cb, int64_t iteration)
+static void command_rewind(struct callback *cb, int64_t iteration)
 {
     struct command *c = cb->impl;
 
     if (wants(c, EVENT_rewind))
-        event_send(c, EVENT_rewind,
-                   json_pack("{s:I}", "training_iteration", (json_int_t)iteration));
+        command_event_send(
+            c, EVENT_rewind,
+            json_pack("{s:I}", "training_iteration", (json_int_t)iteration));
 }
 
-static void on_report(struct callback *cb, const json_t *report)
+static void command_report(struct callback *cb, const json_t *report)
 {
     struct command *c = cb->impl;
     json_t *iteration = json_object_get(report, "training_iteration");
     json_t *checkpoint = json_object_get(report, "checkpoint");
 
     if (wants(c, EVENT_report) && json_integer_value(iteration) % c->cfg->every == 0)
-        event_send(c, EVENT_report, json_pack("{s:o}", "report", copy_of(report)));
+        command_event_send(c, EVENT_report,
+                           json_pack("{s:o}", "report", copy_of(report)));
     if (wants(c, EVENT_checkpoint) && json_is_string(checkpoint))
-        event_send(c, EVENT_checkpoint,
-                   json_pack("{s:O, s:O}", "training_iteration", iteration,
-                             "checkpoint", checkpoint));
+        command_event_send(c, EVENT_checkpoint,
+                           json_pack("{s:O, s:O}", "training_iteration", iteration,
+                                     "checkpoint", checkpoint));
 }
 
-static void on_note(struct callback *cb, const char *text)
+static void command_note(struct callback *cb, const char *text)
 {
     struct command *c = cb->impl;
 
     if (wants(c, EVENT_note))
-        event_send(c, EVENT_note, json_pack("{s:o}", "text", json_text(text)));
+        command_event_send(c, EVENT_note, json_pack("{s:o}", "text", json_text(text)));
 }
 
-static void on_attempt_end(struct callback *cb, const json_t *attempt)
+static void command_attempt_end(struct callback *cb, const json_t *attempt)
 {
     struct command *c = cb->impl;
 
     if (wants(c, EVENT_attempt_end))
-        event_send(c, EVENT_attempt_end,
-                   json_pack("{s:o}", "attempt", copy_of(attempt)));
+        command_event_send(c, EVENT_attempt_end,
+                           json_pack("{s:o}", "attempt", copy_of(attempt)));
 }
 
-static void on_end(struct callback *cb, const json_t *result)
+static void command_end(struct callback *cb, const json_t *result)
 {
     struct command *c = cb->impl;
     char *line =
@@ -169,13 +172,14 @@ static void command_free(struct command *c)
     free(c);
 }
 
-static void start_send(struct command *c, const struct callback_context *context)
+static void command_start_send(struct command *c,
+                               const struct callback_context *context)
 {
     if (wants(c, EVENT_start))
-        event_send(c, EVENT_start,
-                   json_pack("{s:o, s:o}", "run",
-                             json_text(context->cfg->run_config.name), "path",
-                             json_text(context->run_dir)));
+        command_event_send(c, EVENT_start,
+                           json_pack("{s:o, s:o}", "run",
+                                     json_text(context->cfg->run_config.name), "path",
+                                     json_text(context->run_dir)));
 }
 
 /* Takes ownership of argv. program: what messages name. */
@@ -206,7 +210,7 @@ static int start(struct callback *cb, const struct callback_context *context,
         return -1;
     }
     cb->impl = c;
-    start_send(c, context);
+    command_start_send(c, context);
     return 0;
 }
 
@@ -263,9 +267,10 @@ static void command_destroy(struct callback *cb)
 }
 
 #define EVENT_OPS                                                                      \
-    .passes_on = true, .on_attempt_start = on_attempt_start, .on_rewind = on_rewind,   \
-    .on_report = on_report, .on_note = on_note, .on_attempt_end = on_attempt_end,      \
-    .on_end = on_end, .destroy = command_destroy
+    .passes_on = true, .on_attempt_start = command_attempt_start,                      \
+    .on_rewind = command_rewind, .on_report = command_report, .on_note = command_note, \
+    .on_attempt_end = command_attempt_end, .on_end = command_end,                      \
+    .destroy = command_destroy
 
 const struct callback_ops callback_command = {.create = command_create, EVENT_OPS};
 const struct callback_ops callback_library = {.create = library_create, EVENT_OPS};

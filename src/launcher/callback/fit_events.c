@@ -22,7 +22,7 @@
 #include "util/run_record.h"
 
 #define GATHER_S 0.2 /* how often lines are written */
-#define END_S    5.0 /* how long the end of a run waits for the reader */
+#define READER_END_S 5.0 /* how long the end of a run waits for the reader */
 
 struct fit_events {
     struct event_loop *loop;
@@ -33,7 +33,7 @@ struct fit_events {
 
 /* ---- Lines ---- */
 
-static int on_timer(void *arg, struct error *err)
+static int fit_events_timer(void *arg, struct error *err)
 {
     (void)err;
     kept_lines_write(&((struct fit_events *)arg)->lines);
@@ -41,7 +41,7 @@ static int on_timer(void *arg, struct error *err)
 }
 
 /* Takes ownership of the members. Without memory the event is lost. */
-static void event_send(struct callback *cb, json_t *members)
+static void fit_event_send(struct callback *cb, json_t *members)
 {
     struct fit_events *f = cb->impl;
     char *line = members && f->lines.fd >= 0 ? json_dumps(members, JSON_COMPACT) : NULL;
@@ -59,7 +59,7 @@ static void event_send_now(struct callback *cb, json_t *members)
 {
     struct fit_events *f = cb->impl;
 
-    event_send(cb, members);
+    fit_event_send(cb, members);
     kept_lines_write(&f->lines);
 }
 
@@ -68,32 +68,33 @@ static json_t *same(const json_t *value)
     return json_incref((json_t *)(uintptr_t)value);
 }
 
-static void on_attempt_start(struct callback *cb, const json_t *attempt)
+static void fit_attempt_start(struct callback *cb, const json_t *attempt)
 {
     event_send_now(cb, json_pack("{s:s, s:o}", "event", "attempt_start", "attempt",
                                  same(attempt)));
 }
 
-static void on_report(struct callback *cb, const json_t *report)
+static void fit_report(struct callback *cb, const json_t *report)
 {
-    event_send(cb, json_pack("{s:s, s:o}", "event", "report", "report", same(report)));
+    fit_event_send(cb,
+                   json_pack("{s:s, s:o}", "event", "report", "report", same(report)));
 }
 
 static void on_worker_reports(struct callback *cb, const json_t *report,
                               const json_t *workers)
 {
-    event_send(cb, json_pack("{s:s, s:o, s:o}", "event", "report", "report",
-                             same(report), "workers", same(workers)));
+    fit_event_send(cb, json_pack("{s:s, s:o, s:o}", "event", "report", "report",
+                                 same(report), "workers", same(workers)));
 }
 
-static void on_attempt_end(struct callback *cb, const json_t *attempt)
+static void fit_attempt_end(struct callback *cb, const json_t *attempt)
 {
     event_send_now(
         cb, json_pack("{s:s, s:o}", "event", "attempt_end", "attempt", same(attempt)));
 }
 
 /* Until all is written; the reader never waits for anything. */
-static void finish(struct fit_events *f, double seconds)
+static void fit_events_finish(struct fit_events *f, double seconds)
 {
     double until = clock_now() + seconds;
 
@@ -106,13 +107,13 @@ static void finish(struct fit_events *f, double seconds)
     }
 }
 
-static void on_end(struct callback *cb, const json_t *result)
+static void fit_end(struct callback *cb, const json_t *result)
 {
-    event_send(cb, json_pack("{s:s, s:o}", "event", "end", "result", same(result)));
-    finish(cb->impl, END_S);
+    fit_event_send(cb, json_pack("{s:s, s:o}", "event", "end", "result", same(result)));
+    fit_events_finish(cb->impl, READER_END_S);
 }
 
-static bool failed(struct callback *cb, char *text, size_t size)
+static bool fit_events_failed(struct callback *cb, char *text, size_t size)
 {
     struct fit_events *f = cb->impl;
     char *said = NULL;
@@ -126,7 +127,7 @@ static bool failed(struct callback *cb, char *text, size_t size)
 
 /* ---- Create and destroy ---- */
 
-static void start_send(struct callback *cb, const struct callback_context *context)
+static void fit_start_send(struct callback *cb, const struct callback_context *context)
 {
     event_send_now(cb, json_pack("{s:s, s:o, s:o}", "event", "start", "run",
                                  json_text(context->cfg->run_config.name), "path",
@@ -135,8 +136,8 @@ static void start_send(struct callback *cb, const struct callback_context *conte
 
 /* The workers must not find the FIFO: they may start runs of their own. A reader that has
  * gone is no reason not to train. */
-static int create(struct callback *cb, const struct callback_context *context,
-                  struct error *err)
+static int fit_events_create(struct callback *cb,
+                             const struct callback_context *context, struct error *err)
 {
     const char *path = getenv(CALLBACK_FIT_VARIABLE);
     struct fit_events *f = calloc(1, sizeof *f);
@@ -153,22 +154,22 @@ static int create(struct callback *cb, const struct callback_context *context,
     path = getenv(CALLBACK_FIT_FAILURE_VARIABLE);
     f->failure = path ? strdup(path) : NULL;
     unsetenv(CALLBACK_FIT_FAILURE_VARIABLE);
-    if (event_loop_every(f->loop, GATHER_S, on_timer, f, &f->timer, err) < 0) {
+    if (event_loop_every(f->loop, GATHER_S, fit_events_timer, f, &f->timer, err) < 0) {
         kept_lines_clear(&f->lines);
         free(f->failure);
         free(f);
         return -1;
     }
     cb->impl = f;
-    start_send(cb, context);
+    fit_start_send(cb, context);
     return 0;
 }
 
-static void destroy(struct callback *cb)
+static void fit_events_destroy(struct callback *cb)
 {
     struct fit_events *f = cb->impl;
 
-    finish(f, 1);
+    fit_events_finish(f, 1);
     event_loop_remove(f->loop, f->timer);
     kept_lines_clear(&f->lines);
     free(f->failure);
@@ -177,12 +178,12 @@ static void destroy(struct callback *cb)
 
 const struct callback_ops callback_fit_events = {
     .passes_on = true,
-    .create = create,
-    .failed = failed,
-    .on_attempt_start = on_attempt_start,
-    .on_report = on_report,
+    .create = fit_events_create,
+    .failed = fit_events_failed,
+    .on_attempt_start = fit_attempt_start,
+    .on_report = fit_report,
     .on_worker_reports = on_worker_reports,
-    .on_attempt_end = on_attempt_end,
-    .on_end = on_end,
-    .destroy = destroy,
+    .on_attempt_end = fit_attempt_end,
+    .on_end = fit_end,
+    .destroy = fit_events_destroy,
 };

@@ -114,7 +114,7 @@ static void end_note(const struct listener *l, int status, bool early)
 }
 
 /* It is not started again: it would not know what the first one has seen. */
-static void gone(struct listener *l, int status, bool note)
+static void group_gone(struct listener *l, int status, bool note)
 {
     guard_end(l);
     kept_lines_close(&l->lines);
@@ -133,13 +133,13 @@ static int on_child(void *arg, struct error *err)
         return 0;
     event_loop_remove(l->loop, pidfd);
     if (ended)
-        gone(l, status, true);
+        group_gone(l, status, true);
     return 0;
 }
 
 /* ---- Lines ---- */
 
-static int on_timer(void *arg, struct error *err)
+static int listener_timer(void *arg, struct error *err)
 {
     (void)err;
     kept_lines_write(&((struct listener *)arg)->lines);
@@ -255,7 +255,7 @@ int listener_start(char *const *argv, const char *what, const char *name,
     if (rc == 0)
         log = log_open(l, context->run_dir, name);
     if (rc == 0 && process_start(l, argv, log, err) == 0 && guard_start(l, err) == 0 &&
-        event_loop_every(l->loop, GATHER_S, on_timer, l, &l->timer, err) == 0 &&
+        event_loop_every(l->loop, GATHER_S, listener_timer, l, &l->timer, err) == 0 &&
         event_loop_add(l->loop, l->child.pidfd, on_child, l, err) == 0) {
         if (log >= 0)
             close(log);

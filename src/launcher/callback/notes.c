@@ -11,10 +11,11 @@ static int notes_create(struct callback *cb, const struct callback_context *cont
     return 0;
 }
 
-static void on_note(struct callback *cb, const char *text)
+static void notes_note(struct callback *cb, const char *text)
 {
     (void)cb;
     outlet_print(outlet_messages(), "raytrain: %s\n", text);
 }
 
-const struct callback_ops callback_notes = {.create = notes_create, .on_note = on_note};
+const struct callback_ops callback_notes = {.create = notes_create,
+                                            .on_note = notes_note};

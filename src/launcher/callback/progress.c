@@ -120,7 +120,7 @@ static int on_tick(void *arg, struct error *err)
 }
 
 /* A line that stays. The outlet removes the block first. */
-static void say(struct progress *p, const char *text)
+static void text_say(struct progress *p, const char *text)
 {
     if (!is_block(p))
         report_print(p);
@@ -164,7 +164,7 @@ static int progress_create(struct callback *cb, const struct callback_context *c
     return 0;
 }
 
-static void on_attempt_start(struct callback *cb, const json_t *attempt)
+static void progress_attempt_start(struct callback *cb, const json_t *attempt)
 {
     struct progress *p = cb->impl;
     double now = clock_now();
@@ -173,7 +173,7 @@ static void on_attempt_start(struct callback *cb, const json_t *attempt)
     run_state_attempt_start(&p->view, attempt, now);
     checkpoint_look(p, checkpoint_manager_newest(p->run_dir), now);
     if (!is_block(p) && (line = plain_attempt(&p->view))) {
-        say(p, line);
+        text_say(p, line);
         free(line);
     }
     p->changed = true;
@@ -189,7 +189,7 @@ static void on_total(struct callback *cb, int64_t iterations)
 }
 
 /* An asynchronous save is over when the next one begins. */
-static void on_report(struct callback *cb, const json_t *report)
+static void progress_report(struct callback *cb, const json_t *report)
 {
     struct progress *p = cb->impl;
     double now = clock_now();
@@ -201,12 +201,12 @@ static void on_report(struct callback *cb, const json_t *report)
     refresh(p);
 }
 
-static void on_note(struct callback *cb, const char *text)
+static void progress_note(struct callback *cb, const char *text)
 {
     struct progress *p = cb->impl;
 
     run_state_note(&p->view, text, clock_now());
-    say(p, text);
+    text_say(p, text);
     refresh(p);
 }
 
@@ -221,7 +221,7 @@ static void on_live(struct callback *cb, const char *line)
         refresh(p);
 }
 
-static void on_attempt_end(struct callback *cb, const json_t *attempt)
+static void progress_attempt_end(struct callback *cb, const json_t *attempt)
 {
     struct progress *p = cb->impl;
 
@@ -233,7 +233,7 @@ static void on_attempt_end(struct callback *cb, const json_t *attempt)
         refresh(p);
 }
 
-static void on_end(struct callback *cb, const json_t *result)
+static void progress_end(struct callback *cb, const json_t *result)
 {
     struct progress *p = cb->impl;
     const char *path = json_string_value(json_object_get(result, "path"));
@@ -269,12 +269,12 @@ static void progress_destroy(struct callback *cb)
 
 const struct callback_ops callback_progress = {
     .create = progress_create,
-    .on_attempt_start = on_attempt_start,
+    .on_attempt_start = progress_attempt_start,
     .on_total = on_total,
-    .on_report = on_report,
+    .on_report = progress_report,
     .on_live = on_live,
-    .on_note = on_note,
-    .on_attempt_end = on_attempt_end,
-    .on_end = on_end,
+    .on_note = progress_note,
+    .on_attempt_end = progress_attempt_end,
+    .on_end = progress_end,
     .destroy = progress_destroy,
 };

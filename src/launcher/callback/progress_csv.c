@@ -45,7 +45,7 @@ struct progress_csv {
 
 /* ---- Values ---- */
 
-static void text_write(const char *text, FILE *out)
+static void field_write(const char *text, FILE *out)
 {
     size_t n = strlen(text);
 
@@ -90,7 +90,7 @@ static int value_write(const json_t *value, FILE *out)
         real_write(json_real_value(value), out);
         return 0;
     case JSON_STRING:
-        text_write(json_string_value(value), out);
+        field_write(json_string_value(value), out);
         return 0;
     default:
         break;
@@ -98,7 +98,7 @@ static int value_write(const json_t *value, FILE *out)
     text = json_dumps(value, JSON_COMPACT);
     if (!text)
         return -1;
-    text_write(text, out);
+    field_write(text, out);
     free(text);
     return 0;
 }
@@ -231,7 +231,7 @@ static void header_write(const struct progress_csv *csv, FILE *out)
     for (size_t i = 0; i < csv->n_names; i++) {
         if (i > 0)
             putc(',', out);
-        text_write(csv->names[i], out);
+        field_write(csv->names[i], out);
     }
     putc('\n', out);
 }
@@ -397,7 +397,7 @@ struct rebuild {
     int64_t attempt, iteration; /* of the last one */
 };
 
-static void on_report(void *arg, const json_t *report)
+static void csv_row_add(void *arg, const json_t *report)
 {
     struct rebuild *r = arg;
 
@@ -417,7 +417,7 @@ static int rebuild_as(struct progress_csv *csv, struct rebuild *r, char *temp,
     int rc;
 
     csv->path = temp;
-    rc = metrics_each(csv->run_dir, on_report, r, err);
+    rc = metrics_each(csv->run_dir, csv_row_add, r, err);
     if (rc == 0)
         rc = r->rc;
     if (rc == 0)

@@ -19,7 +19,7 @@
 #include "util/fs.h"
 
 #define DEFAULT_FILE "metrics.prom"
-#define END_S        5.0
+#define PROMETHEUS_END_S 5.0
 
 struct prometheus {
     struct callback_list *list;
@@ -254,7 +254,7 @@ static char *file_of(const struct place *place)
 }
 
 /* Others may read it: a collector is another user. */
-static int text_write(const char *file, const char *text, struct error *err)
+static int item_write(const char *file, const char *text, struct error *err)
 {
     if (fs_replace(file, text, strlen(text), 0644, err) < 0)
         return -1;
@@ -275,7 +275,7 @@ static int prometheus_work(void *state, void *const *items, size_t n, bool last,
     if (fault_point("prometheus.write", 0) < 0)
         return fs_error(err, "write", place->path);
     file = file_of(place);
-    rc = file ? text_write(file, items[n - 1], err) : error_no_memory(err);
+    rc = file ? item_write(file, items[n - 1], err) : error_no_memory(err);
     free(file);
     return rc;
 }
@@ -323,7 +323,7 @@ static void text_post(struct prometheus *p)
     p->changed = false;
 }
 
-static int on_timer(void *arg, struct error *err)
+static int prometheus_timer(void *arg, struct error *err)
 {
     struct prometheus *p = arg;
 
@@ -356,8 +356,8 @@ static int prometheus_create(struct callback *cb,
         free(p);
         return -1;
     }
-    if (event_loop_every(p->loop, context->config->interval_s, on_timer, p, &p->timer,
-                         err) < 0) {
+    if (event_loop_every(p->loop, context->config->interval_s, prometheus_timer, p,
+                         &p->timer, err) < 0) {
         deferred_destroy(p->writer);
         free(p);
         return -1;
@@ -368,7 +368,7 @@ static int prometheus_create(struct callback *cb,
     return 0;
 }
 
-static void on_attempt_start(struct callback *cb, const json_t *attempt)
+static void prometheus_attempt_start(struct callback *cb, const json_t *attempt)
 {
     struct prometheus *p = cb->impl;
 
@@ -378,7 +378,7 @@ static void on_attempt_start(struct callback *cb, const json_t *attempt)
     text_post(p);
 }
 
-static void on_report(struct callback *cb, const json_t *report)
+static void prometheus_report(struct callback *cb, const json_t *report)
 {
     struct prometheus *p = cb->impl;
 
@@ -390,7 +390,7 @@ static void on_report(struct callback *cb, const json_t *report)
     p->changed = true;
 }
 
-static void on_end(struct callback *cb, const json_t *result)
+static void prometheus_end(struct callback *cb, const json_t *result)
 {
     struct prometheus *p = cb->impl;
     json_t *last = json_object_get(result, "metrics");
@@ -402,7 +402,7 @@ static void on_end(struct callback *cb, const json_t *result)
     if (p->attempt < 0)
         p->attempt = json_integer_value(json_object_get(result, "attempts")) - 1;
     text_post(p);
-    if (!deferred_finish(p->writer, END_S) && !p->failed)
+    if (!deferred_finish(p->writer, PROMETHEUS_END_S) && !p->failed)
         callback_note(p->list, "prometheus: the state of the run is not written: its "
                                "storage does not respond");
     if (!p->failed) {
@@ -425,8 +425,8 @@ static void prometheus_destroy(struct callback *cb)
 
 const struct callback_ops callback_prometheus = {
     .create = prometheus_create,
-    .on_attempt_start = on_attempt_start,
-    .on_report = on_report,
-    .on_end = on_end,
+    .on_attempt_start = prometheus_attempt_start,
+    .on_report = prometheus_report,
+    .on_end = prometheus_end,
     .destroy = prometheus_destroy,
 };

@@ -15,7 +15,7 @@
 #include "tfevents/run_events.h"
 
 #define FLUSH_S 1.0
-#define END_S   10.0 /* how long the end of a run waits for the file */
+#define TENSORBOARD_END_S 10.0 /* how long the end of a run waits for the file */
 
 struct tensorboard {
     struct callback_list *list;
@@ -141,8 +141,8 @@ static const struct deferred_ops writer_ops = {
 
 /* ---- In the launcher ---- */
 
-static int create(struct callback *cb, const struct callback_context *context,
-                  struct error *err)
+static int tensorboard_create(struct callback *cb,
+                              const struct callback_context *context, struct error *err)
 {
     struct tensorboard *t = calloc(1, sizeof *t);
     struct writer *w = calloc(1, sizeof *w);
@@ -184,7 +184,7 @@ static void catch_up_order(struct tensorboard *t)
         t->lost = false;
 }
 
-static void on_attempt_start(struct callback *cb, const json_t *attempt)
+static void tensorboard_attempt_start(struct callback *cb, const json_t *attempt)
 {
     struct tensorboard *t = cb->impl;
 
@@ -194,7 +194,7 @@ static void on_attempt_start(struct callback *cb, const json_t *attempt)
     t->begun = true;
 }
 
-static void on_report(struct callback *cb, const json_t *report)
+static void tensorboard_report(struct callback *cb, const json_t *report)
 {
     struct tensorboard *t = cb->impl;
 
@@ -226,7 +226,7 @@ static void status_post(struct tensorboard *t, const json_t *result)
         deferred_post(t->writer, json_integer(TFEVENTS_FAILURE));
 }
 
-static void on_end(struct callback *cb, const json_t *result)
+static void tensorboard_end(struct callback *cb, const json_t *result)
 {
     struct tensorboard *t = cb->impl;
     bool done;
@@ -234,7 +234,7 @@ static void on_end(struct callback *cb, const json_t *result)
     if (!t->begun || t->lost)
         catch_up_order(t);
     status_post(t, result);
-    done = deferred_finish(t->writer, END_S);
+    done = deferred_finish(t->writer, TENSORBOARD_END_S);
     listen(t);
     if (!done && !t->failed)
         callback_note(t->list,
@@ -242,7 +242,7 @@ static void on_end(struct callback *cb, const json_t *result)
                       "respond; raytrain-run --resume completes it");
 }
 
-static void destroy(struct callback *cb)
+static void tensorboard_destroy(struct callback *cb)
 {
     struct tensorboard *t = cb->impl;
 
@@ -251,9 +251,9 @@ static void destroy(struct callback *cb)
 }
 
 const struct callback_ops callback_tensorboard = {
-    .create = create,
-    .on_attempt_start = on_attempt_start,
-    .on_report = on_report,
-    .on_end = on_end,
-    .destroy = destroy,
+    .create = tensorboard_create,
+    .on_attempt_start = tensorboard_attempt_start,
+    .on_report = tensorboard_report,
+    .on_end = tensorboard_end,
+    .destroy = tensorboard_destroy,
 };
