@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-#define TOPIC "batch system"
+#define BATCH_TOPIC "batch system"
 
 static void batch_run(struct check_context *context, struct findings *findings)
 {
     const char *wanted = context->opt->launcher;
 
     if (strcmp(wanted, "auto") != 0 && !context->launcher->examine)
-        finding_add(findings, TOPIC, "configuration", VERDICT_SKIPPED,
+        finding_add(findings, BATCH_TOPIC, "configuration", VERDICT_SKIPPED,
                     "check without --launcher, or with --launcher slurm",
                     "--launcher %s has none", wanted);
     launcher_examine(strcmp(wanted, "auto") == 0 ? NULL : context->launcher,
@@ -25,8 +25,8 @@ static void batch_skip(const char *why, const char *how, struct findings *findin
 {
     static const char *const names[] = {"configuration", NULL};
 
-    findings_skip(findings, TOPIC, names, how, why);
+    findings_skip(findings, BATCH_TOPIC, names, how, why);
 }
 
 const struct check_ops check_batch = {
-    .topic = TOPIC, .run = batch_run, .skip = batch_skip};
+    .topic = BATCH_TOPIC, .run = batch_run, .skip = batch_skip};

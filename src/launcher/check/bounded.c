@@ -16,7 +16,8 @@
 #define TEXT_MAX 65536
 #define REAPED_S 1.0 /* a process that waits for storage may not die */
 
-static _Noreturn void answer(int fd, json_t *(*call)(const void *arg), const void *arg)
+static _Noreturn void answer_write(int fd, json_t *(*call)(const void *arg),
+                                   const void *arg)
 {
     json_t *value;
     char *text;
@@ -65,7 +66,7 @@ json_t *bounded_call(json_t *(*call)(const void *arg), const void *arg, double l
         return NULL;
     child = fork();
     if (child == 0)
-        answer(fds[1], call, arg);
+        answer_write(fds[1], call, arg);
     close(fds[1]);
     if (child > 0) {
         value = answer_read(fds[0], until);

@@ -4,7 +4,7 @@
 
 #include "check/node_judge.h"
 
-#define TOPIC "GPUs"
+#define DEVICE_TOPIC "GPUs"
 
 static const char *const names[] = {"copy", "sum of cards", "NCCL", NULL};
 
@@ -49,16 +49,16 @@ static bool rank_judge(const struct check_context *context, size_t i,
     bool missing = json_is_true(json_object_get(card, "missing"));
 
     if (json_is_string(cards))
-        finding_add(findings, TOPIC, "copy", VERDICT_WRONG, remedy_copy,
+        finding_add(findings, DEVICE_TOPIC, "copy", VERDICT_WRONG, remedy_copy,
                     "the driver of %s does not answer rank %zu",
                     fact_text(rank, "node"), i);
     else if (card && missing && !has_driver(context, rank))
-        finding_add(findings, TOPIC, "copy", VERDICT_SKIPPED,
+        finding_add(findings, DEVICE_TOPIC, "copy", VERDICT_SKIPPED,
                     "install the driver, with its library, on the nodes with GPUs",
                     "rank %zu on %s: %s", i, fact_text(rank, "node"),
                     fact_text(card, "failed"));
     else if (card)
-        finding_add(findings, TOPIC, "copy", VERDICT_WRONG, remedy_copy,
+        finding_add(findings, DEVICE_TOPIC, "copy", VERDICT_WRONG, remedy_copy,
                     "rank %zu on %s, card %.0f: %s", i, fact_text(rank, "node"),
                     fact_number(card, "id", 0), fact_text(card, "failed"));
     return json_is_string(cards) || card;
@@ -78,7 +78,7 @@ static void speed_say(const json_t *ranks, struct findings *findings)
             slowest = n == 0 || speed < slowest ? speed : slowest;
         }
     }
-    finding_add(findings, TOPIC, "copy", VERDICT_OK, NULL,
+    finding_add(findings, DEVICE_TOPIC, "copy", VERDICT_OK, NULL,
                 "%zu card%s, there and back: the same bytes, %s%.1f GB/s", n,
                 n == 1 ? "" : "s", n == 1 ? "" : "the slowest ", slowest / 1e9);
 }
@@ -102,14 +102,14 @@ static void library_judge(const json_t *sum, struct findings *findings)
 
     if (*fact_text(sum, "host"))
         finding_add(
-            findings, TOPIC, "NCCL", VERDICT_SKIPPED,
+            findings, DEVICE_TOPIC, "NCCL", VERDICT_SKIPPED,
             "with NCCL 2.10 or later (libnccl.so.2) on all nodes, and a card for "
             "each worker, collectives do not go through host memory",
             "%s", fact_text(sum, "host"));
     else
-        finding_add(findings, TOPIC, "NCCL", VERDICT_OK, NULL, "%s, version %d.%d.%d",
-                    fact_text(sum, "library"), version / 10000, version / 100 % 100,
-                    version % 100);
+        finding_add(findings, DEVICE_TOPIC, "NCCL", VERDICT_OK, NULL,
+                    "%s, version %d.%d.%d", fact_text(sum, "library"), version / 10000,
+                    version / 100 % 100, version % 100);
 }
 
 /* Without an outcome the workers have not come back from it. */
@@ -118,17 +118,18 @@ static void sum_judge(const json_t *sum, struct findings *findings)
     const char *failed = fact_text(sum, "failed");
 
     if (json_is_true(json_object_get(sum, "right"))) {
-        finding_add(findings, TOPIC, "sum of cards", VERDICT_OK, NULL,
+        finding_add(findings, DEVICE_TOPIC, "sum of cards", VERDICT_OK, NULL,
                     "an allreduce of memory of the cards has the right result");
         library_judge(sum, findings);
         return;
     }
     finding_add(
-        findings, TOPIC, "sum of cards", VERDICT_WRONG,
+        findings, DEVICE_TOPIC, "sum of cards", VERDICT_WRONG,
         "set NCCL_DEBUG=INFO, and look at what NCCL says in a run; "
         "NCCL_SOCKET_IFNAME names the network, and /dev/shm must be large enough",
         "%s", *failed ? failed : "the workers did not come back from it");
-    findings_skip(findings, TOPIC, names + 2, "mend what is said of the sum of cards",
+    findings_skip(findings, DEVICE_TOPIC, names + 2,
+                  "mend what is said of the sum of cards",
                   "the sum of cards has failed");
 }
 
@@ -144,7 +145,7 @@ static const char *card_left_out(const struct check_context *context, const char
 
 static void card_skip(const char *why, const char *how, struct findings *findings)
 {
-    findings_skip(findings, TOPIC, names, how, why);
+    findings_skip(findings, DEVICE_TOPIC, names, how, why);
 }
 
 static void card_run(struct check_context *context, struct findings *findings)
@@ -156,15 +157,18 @@ static void card_run(struct check_context *context, struct findings *findings)
         card_skip("the workers have ended before they reported it",
                   "mend what is said of the workers, and check again", findings);
     else if (!copies_judge(context, ranks, findings))
-        findings_skip(findings, TOPIC, names + 1, "mend what is said of the copy",
+        findings_skip(findings, DEVICE_TOPIC, names + 1,
+                      "mend what is said of the copy",
                       "a card could not be copied to and from");
     else if (sum)
         sum_judge(sum, findings);
     else
-        findings_skip(findings, TOPIC, names + 1,
+        findings_skip(findings, DEVICE_TOPIC, names + 1,
                       "mend what is said of the workers, and check again",
                       "the workers have ended before");
 }
 
-const struct check_ops check_card = {
-    .topic = TOPIC, .left_out = card_left_out, .run = card_run, .skip = card_skip};
+const struct check_ops check_card = {.topic = DEVICE_TOPIC,
+                                     .left_out = card_left_out,
+                                     .run = card_run,
+                                     .skip = card_skip};

@@ -7,7 +7,7 @@
 #include "check/node_judge.h"
 #include "site/nvml.h"
 
-#define TOPIC   "GPUs"
+#define GPU_TOPIC "GPUs"
 #define LIMIT_S 20.0 /* the driver may have to start */
 #define GIB     (1024.0 * 1024 * 1024)
 
@@ -32,14 +32,14 @@ static void driver_ask(struct findings *findings)
     char *text;
 
     if (command_output(argv, LIMIT_S, &text, &err) == 0)
-        finding_add(findings, TOPIC, "driver", VERDICT_OK, NULL, "%.*s",
+        finding_add(findings, GPU_TOPIC, "driver", VERDICT_OK, NULL, "%.*s",
                     (int)strcspn(text, "\n"), text);
     else if (err.code == RAYTRAIN_ENOTFOUND)
-        finding_add(findings, TOPIC, "driver", VERDICT_SKIPPED,
+        finding_add(findings, GPU_TOPIC, "driver", VERDICT_SKIPPED,
                     "install nvidia-smi, or put it into PATH",
                     "there is no nvidia-smi here");
     else
-        finding_add(findings, TOPIC, "driver", VERDICT_WRONG,
+        finding_add(findings, GPU_TOPIC, "driver", VERDICT_WRONG,
                     "the driver does not answer: load it again, or drain the node",
                     "%s", err.text);
     free(text);
@@ -85,7 +85,7 @@ static void binding_judge(const json_t *ranks, int asked, int sharing,
         int n = visible_count(rank);
 
         if (n != asked) {
-            finding_add(findings, TOPIC, "binding", VERDICT_WRONG, remedy,
+            finding_add(findings, GPU_TOPIC, "binding", VERDICT_WRONG, remedy,
                         "rank %zu on %s sees %d GPUs, not %d (CUDA_VISIBLE_DEVICES is "
                         "'%s')",
                         i, fact_text(rank, "node"), n, asked,
@@ -93,17 +93,17 @@ static void binding_judge(const json_t *ranks, int asked, int sharing,
             return;
         }
         if (sharers_before(ranks, i) >= sharing) {
-            finding_add(findings, TOPIC, "binding", VERDICT_WRONG, remedy,
+            finding_add(findings, GPU_TOPIC, "binding", VERDICT_WRONG, remedy,
                         "ranks %zu and %zu on %s share GPU %s", i - 1, i,
                         fact_text(rank, "node"), fact_text(rank, "cuda_visible"));
             return;
         }
     }
     if (sharing > 1)
-        finding_add(findings, TOPIC, "binding", VERDICT_OK, NULL,
+        finding_add(findings, GPU_TOPIC, "binding", VERDICT_OK, NULL,
                     "at most %d workers see the same GPU", sharing);
     else
-        finding_add(findings, TOPIC, "binding", VERDICT_OK, NULL,
+        finding_add(findings, GPU_TOPIC, "binding", VERDICT_OK, NULL,
                     "each worker sees %d of its own", asked);
 }
 
@@ -123,14 +123,14 @@ static void driver_judge(const json_t *ranks, struct findings *findings)
         const char *version = fact_text(gpus_of(rank), "driver");
 
         if (json_is_string(gpus_of(rank))) {
-            finding_add(findings, TOPIC, "driver", VERDICT_WRONG,
+            finding_add(findings, GPU_TOPIC, "driver", VERDICT_WRONG,
                         "load it again, or drain the node",
                         "that of %s does not answer rank %zu", fact_text(rank, "node"),
                         i);
             return;
         }
         if (*first && *version && strcmp(first, version) != 0) {
-            finding_add(findings, TOPIC, "driver", VERDICT_WARNING,
+            finding_add(findings, GPU_TOPIC, "driver", VERDICT_WARNING,
                         "install the same version on all nodes", "%s, but %s on %s",
                         first, version, fact_text(rank, "node"));
             return;
@@ -138,7 +138,7 @@ static void driver_judge(const json_t *ranks, struct findings *findings)
         first = *first ? first : version;
     }
     if (*first)
-        finding_add(findings, TOPIC, "driver of workers", VERDICT_OK, NULL, "%s",
+        finding_add(findings, GPU_TOPIC, "driver of workers", VERDICT_OK, NULL, "%s",
                     first);
 }
 
@@ -156,7 +156,7 @@ static bool mode_judge(const json_t *rank, const json_t *card, int sharing,
     if (mode != NVML_PROHIBITED && !alone)
         return true;
     finding_add(
-        findings, TOPIC, "compute mode", VERDICT_WRONG,
+        findings, GPU_TOPIC, "compute mode", VERDICT_WRONG,
         mode == NVML_PROHIBITED
             ? "an administrator has to allow it: nvidia-smi -c DEFAULT"
             : "start a daemon of MPS on the node (nvidia-cuda-mps-control -d), or "
@@ -176,7 +176,7 @@ static bool free_judge(const json_t *rank, const json_t *card, int sharing,
     (void)sharing;
     if (left >= total / 2)
         return true;
-    finding_add(findings, TOPIC, "memory", VERDICT_WARNING,
+    finding_add(findings, GPU_TOPIC, "memory", VERDICT_WARNING,
                 "see with nvidia-smi whose processes are on it, and end them",
                 "GPU %.0f (PCI %s) of %s has %.1f of %.1f GiB free",
                 fact_number(card, "number", 0), fact_text(card, "pci"),
@@ -208,7 +208,7 @@ static void sharing_tell(const json_t *ranks, struct findings *findings)
     const json_t *gpus = gpus_of(json_array_get(ranks, 0));
 
     if (json_is_object(gpus))
-        finding_add(findings, TOPIC, "sharing", VERDICT_OK, NULL, "%s",
+        finding_add(findings, GPU_TOPIC, "sharing", VERDICT_OK, NULL, "%s",
                     json_is_true(json_object_get(gpus, "mps"))
                         ? "by the daemon of MPS that runs here"
                         : "in turns: without a daemon of MPS, kernels of different "
@@ -237,15 +237,15 @@ static void gpu_skip(int asked, const struct check_context *context,
 
     if (asked > 0)
         why = check_needs_report(context, &how);
-    findings_skip(findings, TOPIC, binding_names, how, why ? why : "");
-    findings_skip(findings, TOPIC, driver_names, how, why ? why : "");
+    findings_skip(findings, GPU_TOPIC, binding_names, how, why ? why : "");
+    findings_skip(findings, GPU_TOPIC, driver_names, how, why ? why : "");
 }
 
 static void gpu_all_skip(const char *why, const char *how, struct findings *findings)
 {
-    node_skip_all(TOPIC, &devices, 1, why, how, findings);
-    findings_skip(findings, TOPIC, binding_names, how, why);
-    findings_skip(findings, TOPIC, driver_names, how, why);
+    node_skip_all(GPU_TOPIC, &devices, 1, why, how, findings);
+    findings_skip(findings, GPU_TOPIC, binding_names, how, why);
+    findings_skip(findings, GPU_TOPIC, driver_names, how, why);
 }
 
 static void gpu_run(struct check_context *context, struct findings *findings)
@@ -255,7 +255,7 @@ static void gpu_run(struct check_context *context, struct findings *findings)
     int asked = context->cfg->scaling_config.gpus_per_worker;
     int sharing = scaling_config_workers_per_gpu(&context->cfg->scaling_config);
 
-    node_judge(nodes, TOPIC, &devices, findings);
+    node_judge(nodes, GPU_TOPIC, &devices, findings);
     if (fact_number(json_array_get(context->own, 0), "gpu_devices", 0) > 0)
         driver_ask(findings);
     if (asked <= 0 || json_array_size(ranks) == 0) {
@@ -265,7 +265,7 @@ static void gpu_run(struct check_context *context, struct findings *findings)
     binding_judge(ranks, asked, sharing, findings);
     driver_judge(ranks, findings);
     if (!cards_known(ranks)) {
-        findings_skip(findings, TOPIC, driver_names,
+        findings_skip(findings, GPU_TOPIC, driver_names,
                       "install the driver's library (libnvidia-ml.so.1) on these nodes",
                       "the driver's library is not found");
         return;
@@ -276,4 +276,4 @@ static void gpu_run(struct check_context *context, struct findings *findings)
 }
 
 const struct check_ops check_gpu = {
-    .topic = TOPIC, .run = gpu_run, .skip = gpu_all_skip};
+    .topic = GPU_TOPIC, .run = gpu_run, .skip = gpu_all_skip};

@@ -4,9 +4,9 @@
 
 #include "check/node_judge.h"
 
-#define TOPIC "HDF5"
+#define HDF5_TOPIC "HDF5"
 
-static enum verdict version_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+static enum verdict hdf5_version_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
 {
     const json_t *hdf5 = json_object_get(node, "hdf5");
     const char *version = fact_text(hdf5, "version"), *built = fact_text(hdf5, "built");
@@ -37,8 +37,8 @@ static enum verdict filters_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     return deflate ? VERDICT_OK : VERDICT_WARNING;
 }
 
-static const struct node_rule_row rules[] = {
-    {"version", version_rule,
+static const struct node_rule_row hdf5_rules[] = {
+    {"version", hdf5_version_rule,
      "run with the HDF5 that raytrain was built with: look at LD_LIBRARY_PATH, or "
      "build "
      "raytrain again"},
@@ -50,12 +50,13 @@ static void file_skip(const char *why, const char *how, struct findings *finding
 {
     static const char *const names[] = {"file", NULL};
 
-    findings_skip(findings, TOPIC, names, how, why);
+    findings_skip(findings, HDF5_TOPIC, names, how, why);
 }
 
 static void hdf5_skip(const char *why, const char *how, struct findings *findings)
 {
-    node_skip_all(TOPIC, rules, sizeof rules / sizeof *rules, why, how, findings);
+    node_skip_all(HDF5_TOPIC, hdf5_rules, sizeof hdf5_rules / sizeof *hdf5_rules, why,
+                  how, findings);
     file_skip(why, how, findings);
 }
 
@@ -64,18 +65,21 @@ static void hdf5_run(struct check_context *context, struct findings *findings)
     const json_t *tried = json_object_get(context->report, "hdf5_file");
     const json_t *nodes = check_nodes(context);
 
-    node_judge_all(nodes, TOPIC, rules, sizeof rules / sizeof *rules, findings);
+    node_judge_all(nodes, HDF5_TOPIC, hdf5_rules,
+                   sizeof hdf5_rules / sizeof *hdf5_rules, findings);
     if (json_is_string(tried))
-        finding_add(findings, TOPIC, "file", VERDICT_WRONG,
+        finding_add(findings, HDF5_TOPIC, "file", VERDICT_WRONG,
                     "see whether the storage is full, and what is wrong with it below",
                     "%s", json_string_value(tried));
     else if (tried)
-        finding_add(findings, TOPIC, "file", VERDICT_OK, NULL,
+        finding_add(findings, HDF5_TOPIC, "file", VERDICT_OK, NULL,
                     "written and read back in the directory of runs");
     else
         file_skip("the workers have ended before they wrote one",
                   "mend what is said of the workers, and check again", findings);
 }
 
-const struct check_ops check_hdf5 = {
-    .topic = TOPIC, .left_out = check_needs_report, .run = hdf5_run, .skip = hdf5_skip};
+const struct check_ops check_hdf5 = {.topic = HDF5_TOPIC,
+                                     .left_out = check_needs_report,
+                                     .run = hdf5_run,
+                                     .skip = hdf5_skip};

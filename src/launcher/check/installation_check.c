@@ -11,7 +11,7 @@
 #include "util/command_output.h"
 #include "train/attempt.h"
 
-#define TOPIC   "installation"
+#define INSTALLATION_TOPIC "installation"
 #define LIMIT_S 20.0 /* Python may be on slow storage */
 
 static void worker_judge(struct findings *findings)
@@ -20,9 +20,10 @@ static void worker_judge(struct findings *findings)
     struct error err;
 
     if (attempt_worker_program(path, sizeof path, &err) == 0)
-        finding_add(findings, TOPIC, "raytrain-worker", VERDICT_OK, NULL, "%s", path);
+        finding_add(findings, INSTALLATION_TOPIC, "raytrain-worker", VERDICT_OK, NULL,
+                    "%s", path);
     else
-        finding_add(findings, TOPIC, "raytrain-worker", VERDICT_WRONG,
+        finding_add(findings, INSTALLATION_TOPIC, "raytrain-worker", VERDICT_WRONG,
                     "install raytrain again, or move bin, lib and libexec together",
                     "%s", err.text);
 }
@@ -54,23 +55,23 @@ static void python_judge(struct findings *findings)
     struct error err;
 
     if (module_find(path, sizeof path) < 0) {
-        finding_add(findings, TOPIC, "Python", VERDICT_WARNING,
+        finding_add(findings, INSTALLATION_TOPIC, "Python", VERDICT_WARNING,
                     "install the module raytrain if training functions are in Python",
                     "%s is missing", path);
         return;
     }
     argv[3] = path;
     if (command_output(argv, LIMIT_S, &text, &err) == 0)
-        finding_add(findings, TOPIC, "Python", VERDICT_OK, NULL, "%s, module in %s",
-                    text, path);
+        finding_add(findings, INSTALLATION_TOPIC, "Python", VERDICT_OK, NULL,
+                    "%s, module in %s", text, path);
     else if (err.code == RAYTRAIN_ENOTFOUND)
         finding_add(
-            findings, TOPIC, "Python", VERDICT_SKIPPED,
+            findings, INSTALLATION_TOPIC, "Python", VERDICT_SKIPPED,
             "install python3, 3.9 or newer, if training functions are in Python",
             "there is no python3");
     else
         finding_add(
-            findings, TOPIC, "Python", VERDICT_WARNING,
+            findings, INSTALLATION_TOPIC, "Python", VERDICT_WARNING,
             "see why `import raytrain` fails; a python3 of 3.9 or newer is needed",
             "%s", err.text);
     free(text);
@@ -79,7 +80,8 @@ static void python_judge(struct findings *findings)
 static void installation_run(struct check_context *context, struct findings *findings)
 {
     (void)context;
-    finding_add(findings, TOPIC, "raytrain", VERDICT_OK, NULL, "%s", PACKAGE_VERSION);
+    finding_add(findings, INSTALLATION_TOPIC, "raytrain", VERDICT_OK, NULL, "%s",
+                PACKAGE_VERSION);
     worker_judge(findings);
     python_judge(findings);
 }
@@ -89,11 +91,11 @@ static void installation_skip(const char *why, const char *how,
 {
     static const char *const names[] = {"raytrain-worker", "Python", NULL};
 
-    findings_skip(findings, TOPIC, names, how, why);
+    findings_skip(findings, INSTALLATION_TOPIC, names, how, why);
 }
 
 const struct check_ops check_installation = {
-    .topic = TOPIC, .run = installation_run, .skip = installation_skip};
+    .topic = INSTALLATION_TOPIC, .run = installation_run, .skip = installation_skip};
 
 /* ---- Libraries that a worker has looked for ---- */
 
@@ -112,7 +114,7 @@ static void library_skip(const char *why, const char *how, struct findings *find
 {
     static const char *const names[] = {"xgboost", "lightgbm", NULL};
 
-    findings_skip(findings, TOPIC, names, how, why);
+    findings_skip(findings, INSTALLATION_TOPIC, names, how, why);
 }
 
 static void library_run(struct check_context *context, struct findings *findings)
@@ -123,17 +125,17 @@ static void library_run(struct check_context *context, struct findings *findings
     json_object_foreach(trees, name, version)
     {
         if (json_is_string(version))
-            finding_add(findings, TOPIC, name, VERDICT_OK, NULL, "%s",
+            finding_add(findings, INSTALLATION_TOPIC, name, VERDICT_OK, NULL, "%s",
                         json_string_value(version));
         else
-            finding_add(findings, TOPIC, name, VERDICT_SKIPPED,
+            finding_add(findings, INSTALLATION_TOPIC, name, VERDICT_SKIPPED,
                         "install it if it is to be used; raytrain-trees(7) says where "
                         "it is looked for",
                         "not found; only --trainer %s needs it", name);
     }
 }
 
-const struct check_ops check_libraries = {.topic = TOPIC,
+const struct check_ops check_libraries = {.topic = INSTALLATION_TOPIC,
                                           .left_out = library_left_out,
                                           .run = library_run,
                                           .skip = library_skip};

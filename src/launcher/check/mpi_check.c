@@ -5,7 +5,7 @@
 
 #include "check/node_judge.h"
 
-#define TOPIC "MPI"
+#define MPI_TOPIC "MPI"
 
 /* "libfabric.so.1 libucp.so.0", "" */
 static void words_join(const json_t *list, char *text, size_t size)
@@ -64,7 +64,7 @@ static enum verdict psec_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     return VERDICT_OK;
 }
 
-static const struct node_rule_row rules[] = {
+static const struct node_rule_row mpi_rules[] = {
     {"library", library_rule, NULL},
     {"transport", transport_rule, NULL},
     {"PMIx", pmix_rule,
@@ -87,7 +87,7 @@ static void same_everywhere(const json_t *nodes, struct findings *findings)
             first = library;
         if (strcmp(first, library) == 0)
             continue;
-        finding_add(findings, TOPIC, "versions", VERDICT_WRONG,
+        finding_add(findings, MPI_TOPIC, "versions", VERDICT_WRONG,
                     "install the same MPI library on all nodes", "%s has %s, %s has %s",
                     fact_text(json_array_get(nodes, 0), "node"), first,
                     fact_text(node, "node"), library);
@@ -101,11 +101,11 @@ static const char *const link_names[] = {"between workers", "between nodes", NUL
 static void link_skip(size_t n_ranks, struct findings *findings)
 {
     if (n_ranks == 1)
-        findings_skip(findings, TOPIC, link_names,
+        findings_skip(findings, MPI_TOPIC, link_names,
                       "check with --workers 2, where there is room for two",
                       "there was one worker");
     else
-        findings_skip(findings, TOPIC, link_names,
+        findings_skip(findings, MPI_TOPIC, link_names,
                       "mend what is said of the workers, and check again",
                       "the workers have ended before they measured it");
 }
@@ -131,7 +131,7 @@ static void link_judge(const json_t *report, struct findings *findings)
     far = strcmp(from, to) != 0;
     slow = bytes < 100e6 || latency > 1e-3;
     finding_add(
-        findings, TOPIC, far ? "between nodes" : "between workers",
+        findings, MPI_TOPIC, far ? "between nodes" : "between workers",
         slow ? VERDICT_WARNING : VERDICT_OK,
         far ? "see which network MPI has chosen: FI_PROVIDER, FI_TCP_IFACE, UCX_TLS "
               "or UCX_NET_DEVICES can name another one"
@@ -140,7 +140,7 @@ static void link_judge(const json_t *report, struct findings *findings)
         "%s%s%s: %.0f MB/s, %.1f us", from, far ? " and " : ", 2 workers",
         far ? to : "", bytes / 1e6, latency * 1e6);
     if (!far)
-        finding_add(findings, TOPIC, "between nodes", VERDICT_SKIPPED,
+        finding_add(findings, MPI_TOPIC, "between nodes", VERDICT_SKIPPED,
                     "check in an allocation of several nodes, or with --launcher "
                     "slurm, which takes one",
                     "all workers ran on one node");
@@ -148,18 +148,22 @@ static void link_judge(const json_t *report, struct findings *findings)
 
 static void mpi_skip(const char *why, const char *how, struct findings *findings)
 {
-    node_skip_all(TOPIC, rules, sizeof rules / sizeof *rules, why, how, findings);
-    findings_skip(findings, TOPIC, link_names, how, why);
+    node_skip_all(MPI_TOPIC, mpi_rules, sizeof mpi_rules / sizeof *mpi_rules, why, how,
+                  findings);
+    findings_skip(findings, MPI_TOPIC, link_names, how, why);
 }
 
 static void mpi_run(struct check_context *context, struct findings *findings)
 {
     const json_t *nodes = check_nodes(context);
 
-    node_judge_all(nodes, TOPIC, rules, sizeof rules / sizeof *rules, findings);
+    node_judge_all(nodes, MPI_TOPIC, mpi_rules, sizeof mpi_rules / sizeof *mpi_rules,
+                   findings);
     same_everywhere(nodes, findings);
     link_judge(context->report, findings);
 }
 
-const struct check_ops check_mpi = {
-    .topic = TOPIC, .left_out = check_needs_report, .run = mpi_run, .skip = mpi_skip};
+const struct check_ops check_mpi = {.topic = MPI_TOPIC,
+                                    .left_out = check_needs_report,
+                                    .run = mpi_run,
+                                    .skip = mpi_skip};

@@ -10,7 +10,7 @@
 #include "protocol/site_report.h"
 #include "util/size.h"
 
-#define TOPIC "nodes"
+#define NODE_TOPIC "nodes"
 
 #define MIB ((double)(1 << 20))
 
@@ -27,7 +27,7 @@ static double limit(const json_t *node, const char *name)
     return fact_number(json_object_get(node, "limits"), name, -1);
 }
 
-static enum verdict version_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
+static enum verdict node_version_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
 {
     const char *version = fact_text(node, "version");
 
@@ -205,8 +205,9 @@ static enum verdict names_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     return n > 0 ? VERDICT_WRONG : VERDICT_OK;
 }
 
-static const struct node_rule_row rules[] = {
-    {"raytrain", version_rule, "install the same version of raytrain on all nodes"},
+static const struct node_rule_row node_rules[] = {
+    {"raytrain", node_version_rule,
+     "install the same version of raytrain on all nodes"},
     {"CPUs", cpus_rule, NULL},
     {"memory", memory_rule, "ask for more with --mem-per-worker, or end what uses it"},
     {"/dev/shm", shm_rule,
@@ -237,12 +238,12 @@ static void untried_name(const struct check_context *context, size_t n,
                          struct findings *findings)
 {
     if (context->report && context->n_nodes > n)
-        finding_add(findings, TOPIC, "other nodes", VERDICT_SKIPPED,
+        finding_add(findings, NODE_TOPIC, "other nodes", VERDICT_SKIPPED,
                     "check with as many workers as there are nodes, with --workers",
                     "no worker ran on %zu of %zu nodes", context->n_nodes - n,
                     context->n_nodes);
     if (context->report && n > SITE_NAMES_MAX)
-        finding_add(findings, TOPIC, "other host names", VERDICT_SKIPPED,
+        finding_add(findings, NODE_TOPIC, "other host names", VERDICT_SKIPPED,
                     "check on fewer nodes at a time",
                     "those of the first %d nodes have been looked up", SITE_NAMES_MAX);
 }
@@ -252,21 +253,24 @@ static void node_run(struct check_context *context, struct findings *findings)
     const json_t *nodes = check_nodes(context);
     const char *how, *why = check_needs_nodes(context, &how);
 
-    node_judge_all(nodes, TOPIC, rules, sizeof rules / sizeof *rules, findings);
+    node_judge_all(nodes, NODE_TOPIC, node_rules,
+                   sizeof node_rules / sizeof *node_rules, findings);
     if (why)
-        node_skip_all(TOPIC, between, sizeof between / sizeof *between, why, how,
+        node_skip_all(NODE_TOPIC, between, sizeof between / sizeof *between, why, how,
                       findings);
     else
-        node_judge_all(nodes, TOPIC, between, sizeof between / sizeof *between,
+        node_judge_all(nodes, NODE_TOPIC, between, sizeof between / sizeof *between,
                        findings);
     untried_name(context, json_array_size(nodes), findings);
 }
 
 static void node_skip(const char *why, const char *how, struct findings *findings)
 {
-    node_skip_all(TOPIC, rules, sizeof rules / sizeof *rules, why, how, findings);
-    node_skip_all(TOPIC, between, sizeof between / sizeof *between, why, how, findings);
+    node_skip_all(NODE_TOPIC, node_rules, sizeof node_rules / sizeof *node_rules, why,
+                  how, findings);
+    node_skip_all(NODE_TOPIC, between, sizeof between / sizeof *between, why, how,
+                  findings);
 }
 
 const struct check_ops check_node = {
-    .topic = TOPIC, .run = node_run, .skip = node_skip};
+    .topic = NODE_TOPIC, .run = node_run, .skip = node_skip};

@@ -3,17 +3,18 @@
 
 #include "check/check.h"
 
-#define TOPIC "site file"
+#define SITE_FILE_TOPIC "site file"
 
 static void prologue_judge(const char *path, struct findings *findings)
 {
     if (!path)
         return;
     if (access(path, R_OK) == 0)
-        finding_add(findings, TOPIC, "prologue", VERDICT_OK, NULL, "%s", path);
+        finding_add(findings, SITE_FILE_TOPIC, "prologue", VERDICT_OK, NULL, "%s",
+                    path);
     else
         finding_add(
-            findings, TOPIC, "prologue", VERDICT_WRONG,
+            findings, SITE_FILE_TOPIC, "prologue", VERDICT_WRONG,
             "batch jobs are refused: make this file readable, or take it out of "
             "the site's file",
             "%s cannot be read", path);
@@ -24,12 +25,12 @@ static void site_file_run(struct check_context *context, struct findings *findin
     const struct options *opt = context->opt;
 
     if (opt->site_wrong) {
-        finding_add(findings, TOPIC, "contents", VERDICT_WRONG,
+        finding_add(findings, SITE_FILE_TOPIC, "contents", VERDICT_WRONG,
                     "no run starts on this machine until it is mended", "%s",
                     opt->site_wrong);
         return;
     }
-    finding_add(findings, TOPIC, "contents", VERDICT_OK, NULL, "%s",
+    finding_add(findings, SITE_FILE_TOPIC, "contents", VERDICT_OK, NULL, "%s",
                 opt->site.path ? opt->site.path : "there is none");
     prologue_judge(opt->site.prologue, findings);
 }
@@ -38,8 +39,8 @@ static void site_file_skip(const char *why, const char *how, struct findings *fi
 {
     static const char *const names[] = {"contents", NULL};
 
-    findings_skip(findings, TOPIC, names, how, why);
+    findings_skip(findings, SITE_FILE_TOPIC, names, how, why);
 }
 
 const struct check_ops check_site_file = {
-    .topic = TOPIC, .run = site_file_run, .skip = site_file_skip};
+    .topic = SITE_FILE_TOPIC, .run = site_file_run, .skip = site_file_skip};

@@ -16,7 +16,7 @@
 #include "util/fs.h"
 #include "util/size.h"
 
-#define TOPIC "storage"
+#define STORAGE_TOPIC "storage"
 
 #define LOOK_MAX_S  10.0 /* for one question about a directory */
 #define TRIAL_MAX_S 60.0 /* to write, sync, lock and rename */
@@ -178,7 +178,7 @@ static enum verdict owner_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
 static const char remedy_write[] =
     "choose another directory with --storage, or have this one made writable for you";
 
-static const struct node_rule_row rules[] = {
+static const struct node_rule_row storage_rules[] = {
     {"create", create_rule, remedy_write},
     {"owner", owner_rule,
      "who may write there can put files of theirs in the place of runs and "
@@ -207,7 +207,7 @@ static bool is_true(const json_t *facts, const char *step)
 }
 
 /* Does the storage answer at all? */
-static json_t *look(const void *path)
+static json_t *directory_look(const void *path)
 {
     struct stat st;
 
@@ -226,7 +226,8 @@ static json_t *facts_find(const void *path)
 
 static void storage_skip(const char *why, const char *how, struct findings *findings)
 {
-    node_skip_all(TOPIC, rules, sizeof rules / sizeof *rules, why, how, findings);
+    node_skip_all(STORAGE_TOPIC, storage_rules,
+                  sizeof storage_rules / sizeof *storage_rules, why, how, findings);
 }
 
 static void storage_all_skip(const char *why, const char *how,
@@ -234,7 +235,7 @@ static void storage_all_skip(const char *why, const char *how,
 {
     static const char *const names[] = {"directory", NULL};
 
-    findings_skip(findings, TOPIC, names, how, why);
+    findings_skip(findings, STORAGE_TOPIC, names, how, why);
     storage_skip(why, how, findings);
 }
 
@@ -243,7 +244,7 @@ static const char remedy_silent[] =
 
 static void silence_report(const char *path, double limit_s, struct findings *findings)
 {
-    finding_add(findings, TOPIC, "directory", VERDICT_WRONG, remedy_silent,
+    finding_add(findings, STORAGE_TOPIC, "directory", VERDICT_WRONG, remedy_silent,
                 "%s has not answered for %.0f s", path, limit_s);
     storage_skip("the storage does not answer", remedy_silent, findings);
 }
@@ -251,7 +252,7 @@ static void silence_report(const char *path, double limit_s, struct findings *fi
 static void storage_run(struct check_context *context, struct findings *findings)
 {
     const char *path = context->cfg->run_config.storage_path;
-    json_t *list, *facts = bounded_call(look, path, LOOK_MAX_S);
+    json_t *list, *facts = bounded_call(directory_look, path, LOOK_MAX_S);
     struct error err;
 
     context->storage_silent = !facts;
@@ -261,8 +262,8 @@ static void storage_run(struct check_context *context, struct findings *findings
         return;
     }
     if (directory_enter(context, &err) < 0) {
-        finding_add(findings, TOPIC, "directory", VERDICT_WRONG, remedy_write, "%s",
-                    err.text);
+        finding_add(findings, STORAGE_TOPIC, "directory", VERDICT_WRONG, remedy_write,
+                    "%s", err.text);
         storage_skip("there is no such directory", remedy_write, findings);
         return;
     }
@@ -273,18 +274,19 @@ static void storage_run(struct check_context *context, struct findings *findings
         return;
     }
     list = json_array();
-    finding_add(findings, TOPIC, "directory", VERDICT_OK, NULL, "%s (%s)%s", path,
-                fact_text(facts, "type"),
+    finding_add(findings, STORAGE_TOPIC, "directory", VERDICT_OK, NULL, "%s (%s)%s",
+                path, fact_text(facts, "type"),
                 context->storage_made ? ", which does not exist yet" : "");
     context->storage_works = is_true(facts, "create") && is_true(facts, "write") &&
                              is_true(facts, "sync") && is_true(facts, "rename");
     json_array_append_new(list, facts);
-    node_judge_all(list, TOPIC, rules, sizeof rules / sizeof *rules, findings);
+    node_judge_all(list, STORAGE_TOPIC, storage_rules,
+                   sizeof storage_rules / sizeof *storage_rules, findings);
     json_decref(list);
 }
 
 const struct check_ops check_storage = {
-    .topic = TOPIC, .run = storage_run, .skip = storage_all_skip};
+    .topic = STORAGE_TOPIC, .run = storage_run, .skip = storage_all_skip};
 
 /* ---- By nodes ---- */
 
@@ -396,22 +398,22 @@ static void shared_run(struct check_context *context, struct findings *findings)
     json_t *others = json_copy((json_t *)check_nodes(context));
 
     json_array_remove(others, 0);
-    node_judge_all(check_nodes(context), TOPIC, shared_rules,
+    node_judge_all(check_nodes(context), STORAGE_TOPIC, shared_rules,
                    sizeof shared_rules / sizeof *shared_rules, findings);
-    node_judge_all(others, TOPIC, lock_rules, sizeof lock_rules / sizeof *lock_rules,
-                   findings);
+    node_judge_all(others, STORAGE_TOPIC, lock_rules,
+                   sizeof lock_rules / sizeof *lock_rules, findings);
     json_decref(others);
 }
 
 static void shared_skip(const char *why, const char *how, struct findings *findings)
 {
-    node_skip_all(TOPIC, shared_rules, sizeof shared_rules / sizeof *shared_rules, why,
-                  how, findings);
-    node_skip_all(TOPIC, lock_rules, sizeof lock_rules / sizeof *lock_rules, why, how,
-                  findings);
+    node_skip_all(STORAGE_TOPIC, shared_rules,
+                  sizeof shared_rules / sizeof *shared_rules, why, how, findings);
+    node_skip_all(STORAGE_TOPIC, lock_rules, sizeof lock_rules / sizeof *lock_rules,
+                  why, how, findings);
 }
 
-const struct check_ops check_shared_storage = {.topic = TOPIC,
+const struct check_ops check_shared_storage = {.topic = STORAGE_TOPIC,
                                                .left_out = check_needs_nodes,
                                                .run = shared_run,
                                                .skip = shared_skip};

@@ -179,8 +179,9 @@ static json_t *report_read(const char *run_dir)
     return report;
 }
 
-static int fit(const struct check_context *context, const struct train_config *cfg,
-               struct trial_run *trial, struct error *err)
+static int trial_fit(const struct check_context *context,
+                     const struct train_config *cfg, struct trial_run *trial,
+                     struct error *err)
 {
     struct options opt = {.launcher = context->opt->launcher,
                           .srun_args = context->opt->srun_args,
@@ -211,7 +212,7 @@ int trial_run(const struct check_context *context, const char *storage, int work
         return error_no_memory(err);
     rc = config_make(context, storage, name, workers, &cfg, err);
     if (rc == 0)
-        rc = fit(context, &cfg, trial, err);
+        rc = trial_fit(context, &cfg, trial, err);
     trial->report = report_read(dir);
     if (fs_remove_tree(dir, rc < 0 ? NULL : err) < 0)
         rc = -1;

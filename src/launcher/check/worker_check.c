@@ -9,7 +9,7 @@
 
 #include "check/trial_run.h"
 
-#define TOPIC "workers"
+#define WORKER_TOPIC "workers"
 
 static const char remedy_start[] =
     "a run would fail in the same way; mend what is wrong above first";
@@ -35,7 +35,7 @@ static void failure_report(const struct run_outcome *outcome, struct findings *f
     if (f->rank >= 0)
         snprintf(where, sizeof where, "rank %d%s%s: ", f->rank,
                  f->host[0] ? " on " : "", f->host);
-    finding_add(findings, of_storage ? "storage" : TOPIC,
+    finding_add(findings, of_storage ? "storage" : WORKER_TOPIC,
                 of_storage ? "seen by workers" : "start", VERDICT_WRONG,
                 of_storage
                     ? "choose a directory that all nodes share and may write to, "
@@ -51,17 +51,17 @@ static void success_report(const struct trial_run *trial, struct findings *findi
     double saved = json_real_value(json_object_get(report, "checkpoint_s"));
     size_t nodes = json_array_size(json_object_get(report, "nodes"));
 
-    finding_add(findings, TOPIC, "run", VERDICT_OK, NULL,
+    finding_add(findings, WORKER_TOPIC, "run", VERDICT_OK, NULL,
                 "%d on %zu node%s, in %.1f s from start to end", trial->workers, nodes,
                 nodes == 1 ? "" : "s", trial->took_s);
     if (json_is_true(json_object_get(report, "allreduce")))
-        finding_add(findings, TOPIC, "sum of all", VERDICT_OK, NULL,
+        finding_add(findings, WORKER_TOPIC, "sum of all", VERDICT_OK, NULL,
                     "an allreduce has the right result");
     else
-        finding_add(findings, TOPIC, "sum of all", VERDICT_WRONG, remedy_start,
+        finding_add(findings, WORKER_TOPIC, "sum of all", VERDICT_WRONG, remedy_start,
                     "the workers left no report of their sum");
     if (saved > 0)
-        finding_add(findings, TOPIC, "checkpoint", VERDICT_OK, NULL,
+        finding_add(findings, WORKER_TOPIC, "checkpoint", VERDICT_OK, NULL,
                     "1 MiB saved in %.0f ms", saved * 1e3);
 }
 
@@ -80,7 +80,7 @@ static void failure_skip(const json_t *report, struct findings *findings)
     /* What comes after the sum: a failure there leaves only this untried. */
     bool summed = json_is_true(json_object_get(report, "allreduce"));
 
-    findings_skip(findings, TOPIC, after_start + summed, remedy_start,
+    findings_skip(findings, WORKER_TOPIC, after_start + summed, remedy_start,
                   "the workers have failed before");
 }
 
@@ -114,8 +114,8 @@ static void trial_report(struct check_context *context, struct trial_run *trial,
     if (trial->outcome.status == RUN_FINISHED)
         success_report(trial, findings);
     else if (context->stopped)
-        finding_add(findings, TOPIC, "run", VERDICT_WARNING, "run the check again",
-                    "stopped on request");
+        finding_add(findings, WORKER_TOPIC, "run", VERDICT_WARNING,
+                    "run the check again", "stopped on request");
     else
         failure_report(&trial->outcome, findings);
 }
@@ -136,8 +136,8 @@ static bool login_refuses(struct check_context *context, struct findings *findin
     if (context->launcher->allocate ||
         site_config_admit(&context->opt->site, host, &scaling, &err) == 0)
         return false;
-    finding_add(findings, TOPIC, "start", VERDICT_SKIPPED, how, "%s", err.text);
-    findings_skip(findings, TOPIC, after_start, how, why);
+    finding_add(findings, WORKER_TOPIC, "start", VERDICT_SKIPPED, how, "%s", err.text);
+    findings_skip(findings, WORKER_TOPIC, after_start, how, why);
     report_missing(context, why, how);
     return true;
 }
@@ -154,7 +154,7 @@ static void workers_try(struct check_context *context, const char *storage,
     if (launcher_check(context->launcher, context->opt->srun_args, &err) < 0 ||
         trial_run_workers(context, &workers, &err) < 0 ||
         trial_run(context, storage, workers, &trial, &err) < 0) {
-        finding_add(findings, TOPIC, "start", VERDICT_WRONG, remedy_start, "%s",
+        finding_add(findings, WORKER_TOPIC, "start", VERDICT_WRONG, remedy_start, "%s",
                     err.text);
         failure_skip(NULL, findings);
     } else {
@@ -167,8 +167,8 @@ static void workers_skip(const char *why, const char *how, struct findings *find
 {
     static const char *const start[] = {"start", NULL};
 
-    findings_skip(findings, TOPIC, start, how, why);
-    findings_skip(findings, TOPIC, after_start, how, why);
+    findings_skip(findings, WORKER_TOPIC, start, how, why);
+    findings_skip(findings, WORKER_TOPIC, after_start, how, why);
 }
 
 static void workers_run(struct check_context *context, struct findings *findings)
@@ -195,7 +195,7 @@ static const char *workers_left_out(const struct check_context *context,
     return context->unallocated ? "there is no allocation for workers" : NULL;
 }
 
-const struct check_ops check_workers = {.topic = TOPIC,
+const struct check_ops check_workers = {.topic = WORKER_TOPIC,
                                         .left_out = workers_left_out,
                                         .run = workers_run,
                                         .skip = workers_skip};
