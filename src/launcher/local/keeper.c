@@ -56,7 +56,7 @@ int keeper_ready(struct keeper *k, struct error *err)
 
 /* In a session of its own from the beginning, away from Ctrl-C. No pipe of the user
  * stays open because of it. */
-static int process_start(struct keeper *k, char *const *argv, struct error *err)
+static int keeper_process_start(struct keeper *k, char *const *argv, struct error *err)
 {
     struct child_spec spec = {
         .argv = argv, .dir = "/", .out = -1, .err = -1, .own_session = true};
@@ -96,7 +96,7 @@ int keeper_start(struct keeper **out, struct error *err)
     if (rc == 0)
         rc = argv_appendf(&argv, err, "%d", n_started++);
     if (rc == 0)
-        rc = process_start(k, argv, err);
+        rc = keeper_process_start(k, argv, err);
     argv_free(argv);
     if (rc < 0)
         keeper_stop(k);

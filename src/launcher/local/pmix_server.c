@@ -86,8 +86,8 @@ static int namespace_send(const struct pmix_server *s, struct error *err)
 }
 
 /* In a session of its own from the beginning, away from Ctrl-C. */
-static int process_start(struct pmix_server *s, char *const *argv, const char *mark,
-                         struct error *err)
+static int server_process_start(struct pmix_server *s, char *const *argv,
+                                const char *mark, struct error *err)
 {
     struct child_spec spec = {.argv = argv,
                               .out = -1,
@@ -137,7 +137,7 @@ int pmix_server_start(int n_workers, const char *private_dir, const char *mark,
     if (rc == 0)
         rc = arguments_make(private_dir, n_started++, &argv, err);
     if (rc == 0)
-        rc = process_start(s, argv, mark, err);
+        rc = server_process_start(s, argv, mark, err);
     argv_free(argv);
     if (rc < 0)
         pmix_server_stop(s);
