@@ -11,7 +11,7 @@
 
 #include "event/outlet.h"
 
-#define KEPT_BYTES (4 << 20) /* of each place */
+#define PLACE_BYTES (4 << 20) /* of each place */
 #define PUSH_BYTES 32768     /* at a time: less than an outlet keeps */
 
 struct place {
@@ -69,14 +69,14 @@ bool screen_has_block(const struct screen *s, bool is_error)
 
 static bool place_fits(struct place *p, size_t n)
 {
-    if (!p->kept && !(p->kept = malloc(KEPT_BYTES)))
+    if (!p->kept && !(p->kept = malloc(PLACE_BYTES)))
         return false;
-    if (p->n + n > KEPT_BYTES && p->begin > 0) {
+    if (p->n + n > PLACE_BYTES && p->begin > 0) {
         memmove(p->kept, p->kept + p->begin, p->n - p->begin);
         p->n -= p->begin;
         p->begin = 0;
     }
-    return p->n + n <= KEPT_BYTES;
+    return p->n + n <= PLACE_BYTES;
 }
 
 static void place_keep(struct place *p, const char *text, size_t n)
@@ -85,7 +85,7 @@ static void place_keep(struct place *p, const char *text, size_t n)
     p->n += n;
 }
 
-static uint64_t newlines(const char *text, size_t n)
+static uint64_t place_newlines(const char *text, size_t n)
 {
     uint64_t lines = 0;
 
@@ -125,7 +125,7 @@ void screen_put(struct screen *s, bool is_error, const char *text, size_t n)
     if (n > 0 && place_fits(p, n))
         place_keep(p, text, n);
     else if (n > 0)
-        screen_lose(s, newlines(text, n));
+        screen_lose(s, place_newlines(text, n));
 }
 
 bool screen_has_lost(const struct screen *s)

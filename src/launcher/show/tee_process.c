@@ -24,7 +24,7 @@
 #include "util/fs.h"
 #include "util/process.h"
 
-#define KEPT_BYTES (1 << 20) /* that the channel has not taken */
+#define CHANNEL_KEPT_BYTES (1 << 20) /* that the channel has not taken */
 #define READ_BYTES 65536
 #define GATHER_MS  3 /* a pipe with little in it is not read again before */
 #define LITTLE     8192
@@ -84,15 +84,15 @@ static void channel_write(struct channel *c)
 
 static bool channel_fits(struct channel *c)
 {
-    if (c->n + 2 * OUTPUT_LINE_MAX > KEPT_BYTES && c->begin > 0) {
+    if (c->n + 2 * OUTPUT_LINE_MAX > CHANNEL_KEPT_BYTES && c->begin > 0) {
         memmove(c->kept, c->kept + c->begin, c->n - c->begin);
         c->n -= c->begin;
         c->begin = 0;
     }
-    return c->fd >= 0 && c->kept && c->n + 2 * OUTPUT_LINE_MAX <= KEPT_BYTES;
+    return c->fd >= 0 && c->kept && c->n + 2 * OUTPUT_LINE_MAX <= CHANNEL_KEPT_BYTES;
 }
 
-static uint64_t newlines(const char *text, size_t n)
+static uint64_t channel_newlines(const char *text, size_t n)
 {
     uint64_t lines = 0;
 
@@ -118,7 +118,7 @@ static void channel_add(struct channel *c, enum output_kind kind, const char *te
             channel_write(c);
     }
     if (n > 0)
-        c->lost += newlines(text, n);
+        c->lost += channel_newlines(text, n);
 }
 
 /* ---- A stream ---- */
@@ -234,7 +234,7 @@ void tee_run(int rank, int worker)
     for (int fd = TEE_OUT; fd < TEE_END; fd++)
         if (fd != TEE_OUT_LOG && fd != TEE_ERR_LOG)
             nonblocking(fd);
-    t.channel.kept = malloc(KEPT_BYTES);
+    t.channel.kept = malloc(CHANNEL_KEPT_BYTES);
     if (process_open(worker, &t.worker) == 0)
         tee_follow(&t);
     tee_finish(&t);
