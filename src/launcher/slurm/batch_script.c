@@ -42,8 +42,8 @@ static void label(const char *name, char out[LABEL_MAX + 1])
         snprintf(out, LABEL_MAX + 1, "raytrain");
 }
 
-static int append_log(const struct batch_request *r, const char *label, char ***argv,
-                      struct error *err)
+static int batch_log_append(const struct batch_request *r, const char *label,
+                            char ***argv, struct error *err)
 {
     char name[LABEL_MAX + sizeof "-%A_%a.log"], quoted[QUOTE_TEXT_MAX];
 
@@ -68,7 +68,7 @@ static int append_job(const struct batch_request *r, char ***argv, struct error 
 
     label(r->name, name);
     if (argv_appendf(argv, err, "--job-name=%s", name) < 0 ||
-        append_log(r, name, argv, err) < 0 ||
+        batch_log_append(r, name, argv, err) < 0 ||
         argv_append(argv, "--open-mode=append", err) < 0 ||
         argv_append(argv, "--requeue", err) < 0)
         return -1;
@@ -157,8 +157,8 @@ static const char *words_find(char *const *words, const struct batch_option *o)
 }
 
 /* given: by an option of ours, which outranks the variable. malloc'ed; NULL: nothing. */
-static int value_find(const struct batch_request *r, const struct batch_option *o,
-                      const char *given, char **out, struct error *err)
+static int setting_find(const struct batch_request *r, const struct batch_option *o,
+                        const char *given, char **out, struct error *err)
 {
     char **args = NULL;
     const char *found;
@@ -180,14 +180,14 @@ int slurm_batch_partitions(const struct batch_request *r, char **out, struct err
 {
     static const struct batch_option option = {"--partition", "-p", "SBATCH_PARTITION"};
 
-    return value_find(r, &option, r->options->partition, out, err);
+    return setting_find(r, &option, r->options->partition, out, err);
 }
 
 int slurm_batch_time(const struct batch_request *r, char **out, struct error *err)
 {
     static const struct batch_option option = {"--time", "-t", "SBATCH_TIMELIMIT"};
 
-    return value_find(r, &option, r->options->time, out, err);
+    return setting_find(r, &option, r->options->time, out, err);
 }
 
 /* "%A_%a" is for the log of each task, so it stays in the name for the user. */

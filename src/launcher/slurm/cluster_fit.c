@@ -11,7 +11,7 @@
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
 
-#define ANSWER_MAX_S 10.0
+#define SINFO_ANSWER_MAX_S 10.0
 
 int slurm_fit(const struct scaling_config *scaling, const struct resources *have,
               struct placement *plan, struct error *err)
@@ -113,7 +113,7 @@ int slurm_cluster_fit(const struct scaling_config *scaling, const char *partitio
     char *show[] = SLURM_SINFO_QUESTION, *text;
     int rc;
 
-    if (slurm_tool_read(show, ANSWER_MAX_S, &text, err) < 0)
+    if (slurm_tool_read(show, SINFO_ANSWER_MAX_S, &text, err) < 0)
         return -1;
     rc = slurm_cluster_fit_text(text, scaling, partitions, plan, err);
     free(text);

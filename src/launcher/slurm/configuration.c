@@ -12,7 +12,7 @@
 
 #define OR_LOCAL "; without Slurm, workers run on this machine (--launcher local)"
 
-static const char *variable(const char *name)
+static const char *variable_set(const char *name)
 {
     const char *value = getenv(name);
 
@@ -28,7 +28,7 @@ bool slurm_has_configuration(void)
                                         "/run/slurm/conf/slurm.conf"};
 
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (variable(variables[i]))
+        if (variable_set(variables[i]))
             return true;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (access(files[i], F_OK) == 0)
@@ -38,11 +38,12 @@ bool slurm_has_configuration(void)
 
 int slurm_configuration_check(struct error *err)
 {
-    const char *conf = variable("SLURM_CONF");
+    const char *conf = variable_set("SLURM_CONF");
     char quoted[QUOTE_TEXT_MAX];
 
     /* Inside a job there is a cluster, and the file may be about to be replaced. */
-    if (!conf || variable("SLURM_JOB_ID") || access(conf, F_OK) == 0 || errno != ENOENT)
+    if (!conf || variable_set("SLURM_JOB_ID") || access(conf, F_OK) == 0 ||
+        errno != ENOENT)
         return 0;
     return error_set(err, RAYTRAIN_ENOTSUP,
                      "SLURM_CONF is %s, and there is no such file.\n"

@@ -20,7 +20,7 @@
 #include "util/hostlist.h"
 #include "util/quote.h"
 
-#define ANSWER_MAX_S 10.0 /* Slurm itself would wait longer for its controller */
+#define JOB_ANSWER_MAX_S 10.0 /* Slurm itself would wait longer for its controller */
 #define PROLOG_LOOK_S                                                                  \
     2.0                 /* from one look at a job that is being prepared to the next */
 #define NODES_MAX_S 3.0 /* as ANSWER_MAX_S, for nodes, which are needed quickly */
@@ -147,14 +147,15 @@ static void query_destroy(struct batch_query *q)
     free(q);
 }
 
-static int tool_start(char *const *argv, struct batch_query **out, struct error *err)
+static int query_tool_start(char *const *argv, struct batch_query **out,
+                            struct error *err)
 {
     struct batch_query *q;
     int rc;
 
     if (!(q = calloc(1, sizeof *q)))
         return error_no_memory(err);
-    q->until = clock_now() + ANSWER_MAX_S;
+    q->until = clock_now() + JOB_ANSWER_MAX_S;
     rc = slurm_tool_start(argv, &q->tool, err);
     if (rc < 0)
         query_destroy(q);
@@ -170,7 +171,7 @@ static int tool_poll(struct batch_query *q, bool *done, char **text, struct erro
 
     if (rc == 0 && !*done && clock_now() > q->until)
         rc = error_set(err, RAYTRAIN_ENOTSUP, "Slurm has not answered for %.0f s",
-                       ANSWER_MAX_S);
+                       JOB_ANSWER_MAX_S);
     return rc;
 }
 
@@ -191,7 +192,7 @@ static int query_start(struct batch_query **out, struct error *err)
 {
     char *argv[] = JOB_QUESTION;
 
-    return slurm_job_id() ? tool_start(argv, out, err) : no_job(err);
+    return slurm_job_id() ? query_tool_start(argv, out, err) : no_job(err);
 }
 
 /* And free the text. */
@@ -215,8 +216,8 @@ static int query_poll(struct batch_query *q, bool *done, struct batch_job *job,
 static int job_ask(struct batch_job *job, struct error *err)
 {
     char *argv[] = JOB_QUESTION, *text;
-    int rc =
-        slurm_job_id() ? slurm_tool_read(argv, ANSWER_MAX_S, &text, err) : no_job(err);
+    int rc = slurm_job_id() ? slurm_tool_read(argv, JOB_ANSWER_MAX_S, &text, err)
+                            : no_job(err);
 
     return rc == 0 ? answer_take(text, job, err) : -1;
 }
@@ -250,7 +251,7 @@ static int limits_start(struct batch_query **out, struct error *err)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
 
-    return tool_start(argv, out, err);
+    return query_tool_start(argv, out, err);
 }
 
 static int limits_poll(struct batch_query *q, bool *done, struct batch_limits *limits,
@@ -389,7 +390,7 @@ char **slurm_job_step_nodes(const char *name)
     struct batch_job job;
 
     if (!slurm_job_id() || (!is_known() && job_ask(&job, NULL) < 0) ||
-        slurm_tool_read(argv, ANSWER_MAX_S, &text, NULL) < 0)
+        slurm_tool_read(argv, JOB_ANSWER_MAX_S, &text, NULL) < 0)
         return NULL;
     for (rest = text; (line = strsep(&rest, "\n"));)
         step_nodes_take(line, name, &nodes);

@@ -17,7 +17,7 @@
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
 
-#define ANSWER_MAX_S 10.0 /* srun only looks at its plugins */
+#define PLUGINS_ANSWER_MAX_S 10.0 /* srun only looks at its plugins */
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyz"
                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -141,7 +141,7 @@ int slurm_mpi_check(const char *srun_args, struct error *err)
     char *argv[] = {(char *)"srun", (char *)"--mpi=list", NULL}, *list;
     int rc;
 
-    if (slurm_tool_read(argv, ANSWER_MAX_S, &list, NULL) < 0)
+    if (slurm_tool_read(argv, PLUGINS_ANSWER_MAX_S, &list, NULL) < 0)
         return 0;
     rc = slurm_mpi_judge(list, srun_args, err);
     free(list);

@@ -117,7 +117,7 @@ int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error
 /* ---- Memory and GPUs ---- */
 
 /* The value of " KEY=" in [text, end), and its length; NULL: not there. */
-static const char *value_find(const char *text, const char *end, const char *key,
+static const char *field_find(const char *text, const char *end, const char *key,
                               size_t *length)
 {
     size_t n = strlen(key);
@@ -250,7 +250,7 @@ static int group_fill(const char *text, const char *end, const char *type,
                       struct error *err)
 {
     size_t length;
-    const char *list = value_find(text, end, "Nodes=", &length);
+    const char *list = field_find(text, end, "Nodes=", &length);
     char *copy = strndup(list, length), **names = NULL;
     struct gres gres = {0};
     uint64_t memory = 0;
@@ -259,9 +259,9 @@ static int group_fill(const char *text, const char *end, const char *type,
 
     if (!copy)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a node list");
-    if ((value = value_find(text, end, "Mem=", &length)))
+    if ((value = field_find(text, end, "Mem=", &length)))
         memory = strtoull(value, NULL, 10) * MIB;
-    if ((value = value_find(text, end, "GRES=", &length)))
+    if ((value = field_find(text, end, "GRES=", &length)))
         gres_parse(value, length, type, &gres);
     if (hostlist_expand(copy, &names, NULL) == 0)
         for (size_t i = 0; names && names[i] && rc == 0; i++) {

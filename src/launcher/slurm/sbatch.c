@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-#define ANSWER_MAX_S 30.0 /* sbatch itself would try for minutes */
+#define SBATCH_ANSWER_MAX_S 30.0 /* sbatch itself would try for minutes */
 
 /* ---- sbatch ---- */
 
@@ -30,7 +30,7 @@ static bool begins_with(const char *entry, const char *prefix)
 
 /* The job inherits the environment, like that of any sbatch, but not what describes
  * another job or step: srun takes some of it for options. */
-static bool entry_stays(const char *entry)
+static bool sbatch_entry_stays(const char *entry)
 {
     static const char *const cleared[] = {"SLURM_", "SLURMD_", "PMI_", "PMIX_"};
     static const char *const kept[] = {
@@ -51,7 +51,7 @@ static int environment(char ***out, struct error *err)
     int rc = 0;
 
     for (char **e = environ; rc == 0 && *e; e++)
-        if (entry_stays(*e))
+        if (sbatch_entry_stays(*e))
             rc = argv_append(out, *e, err);
     return rc;
 }
@@ -106,8 +106,8 @@ static int sbatch_run(char *const *argv, const char *script, char **answer,
     if (rc == 0) {
         const struct slurm_tool_spec spec = {.argv = argv, .env = env, .in = fd};
 
-        rc = slurm_tool_answer(&spec, ANSWER_MAX_S, answer, err);
-        if (rc < 0 && clock_now() - from >= ANSWER_MAX_S)
+        rc = slurm_tool_answer(&spec, SBATCH_ANSWER_MAX_S, answer, err);
+        if (rc < 0 && clock_now() - from >= SBATCH_ANSWER_MAX_S)
             error_set(err, RAYTRAIN_ENOTSUP,
                       "Slurm's controller is away or busy: %s\n"
                       "  look with squeue --me whether the job is there before you try "

@@ -16,14 +16,15 @@
 #include "util/hostlist.h"
 
 #define TOPIC        "slurm"
-#define ANSWER_MAX_S 12.0 /* longer than Slurm's own MessageTimeout, 10 s by default */
+#define CHECK_ANSWER_MAX_S                                                             \
+    12.0 /* longer than Slurm's own MessageTimeout, 10 s by default */
 #define VALUE_MAX    512
 
 /* ---- The configuration ---- */
 
 /* The value of a key, without blanks at its ends; false: there is no such key. The key
  * begins a line, and blanks and '=' follow it. */
-static bool value_find(const char *text, const char *key, char value[VALUE_MAX])
+static bool configured_find(const char *text, const char *key, char value[VALUE_MAX])
 {
     size_t n = strlen(key);
 
@@ -100,7 +101,7 @@ static enum verdict slurmd_timeout(const char *value, const char **meaning)
     return VERDICT_WARNING;
 }
 
-static enum verdict job_requeue(const char *value, const char **meaning)
+static enum verdict job_requeue_judge(const char *value, const char **meaning)
 {
     if (atoi(value) == 1)
         return VERDICT_OK;
@@ -127,7 +128,7 @@ static const struct setting settings[] = {
     {"PrologFlags", any, NULL},
     {"KillWait", kill_wait, "set KillWait=30 or more in slurm.conf"},
     {"SlurmdTimeout", slurmd_timeout, "set SlurmdTimeout=300 in slurm.conf"},
-    {"JobRequeue", job_requeue,
+    {"JobRequeue", job_requeue_judge,
      "set JobRequeue=1 in slurm.conf; --submit adds --requeue by itself"},
     {"PreemptMode", preempt_mode,
      "set PreemptMode=REQUEUE or CANCEL, with a GraceTime, in slurm.conf"},
@@ -141,7 +142,7 @@ void slurm_site_judge_config(const char *text, struct findings *findings)
         const char *meaning = "";
         enum verdict verdict;
 
-        if (!value_find(text, settings[i].key, value)) {
+        if (!configured_find(text, settings[i].key, value)) {
             finding_add(findings, TOPIC, settings[i].key, VERDICT_SKIPPED,
                         "look for it with: scontrol show config",
                         "this release of Slurm does not name it");
@@ -282,7 +283,7 @@ static void plugin_judge(const char *srun_args, struct findings *findings)
     char *argv[] = {(char *)"srun", (char *)"--mpi=list", NULL}, *list;
     struct error err;
 
-    if (slurm_tool_read(argv, ANSWER_MAX_S, &list, &err) < 0) {
+    if (slurm_tool_read(argv, CHECK_ANSWER_MAX_S, &list, &err) < 0) {
         finding_add(findings, TOPIC, "PMIx plugin", VERDICT_WRONG,
                     "see why srun --mpi=list fails", "%s", err.text);
         return;
@@ -306,7 +307,7 @@ static void answer_judge(char *const *argv,
     struct error err;
     char *text;
 
-    if (slurm_tool_read(argv, ANSWER_MAX_S, &text, &err) < 0) {
+    if (slurm_tool_read(argv, CHECK_ANSWER_MAX_S, &text, &err) < 0) {
         finding_add(findings, TOPIC, argv[0], VERDICT_WARNING,
                     "see why this question is not answered, while others are", "%s",
                     err.text);
@@ -345,7 +346,7 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
                     "local");
         return;
     }
-    if (slurm_tool_read(config, ANSWER_MAX_S, &text, &err) < 0 &&
+    if (slurm_tool_read(config, CHECK_ANSWER_MAX_S, &text, &err) < 0 &&
         !slurm_has_configuration()) {
         finding_add(findings, TOPIC, "controller", VERDICT_WARNING,
                     "if runs are to use Slurm here, set SLURM_CONF to the path of "
@@ -368,7 +369,7 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
     }
     finding_add(findings, TOPIC, "controller", VERDICT_OK, NULL, "slurmctld answers");
     slurm_site_judge_config(text, findings);
-    if (value_find(text, "PreemptMode", mode) && strcasecmp(mode, "OFF") != 0)
+    if (configured_find(text, "PreemptMode", mode) && strcasecmp(mode, "OFF") != 0)
         answer_judge(partitions, slurm_site_judge_partitions, findings);
     free(text);
     answer_judge(nodes, slurm_site_judge_nodes, findings);

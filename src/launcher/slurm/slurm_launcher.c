@@ -404,7 +404,7 @@ static void abandoned_check(struct group *g)
         step_keeper_signal(&g->srun, SIGKILL, NULL);
 }
 
-static void finish(struct group *g)
+static void group_finish(struct group *g)
 {
     if (g->finished)
         return;
@@ -451,7 +451,7 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
     /* scancel waits for lost nodes, too: do not wait for it then. */
     *done = g->gone && (g->scancel.pid == 0 || g->abandoned);
     if (*done)
-        finish(g);
+        group_finish(g);
     *outcome = g->watch.outcome;
     return 0;
 }
@@ -564,8 +564,8 @@ static int group_create(const struct launch_spec *spec, struct group **out,
     return -1;
 }
 
-static int srun_start(struct group *g, const struct launch_spec *spec,
-                      char *const *argv, char *const *env, struct error *err)
+static int group_srun_start(struct group *g, const struct launch_spec *spec,
+                            char *const *argv, char *const *env, struct error *err)
 {
     const struct step_output output = {spec->show ? spec->channel : -1,
                                        spec->show ? spec->reader : -1};
@@ -618,7 +618,7 @@ static int slurm_start(const struct launch_spec *spec, struct group **out,
     if (slurm_step_argv(spec, &argv, err) == 0 && hosts_write(spec, err) == 0 &&
         slurm_step_env(environ, spec->plan->cpus_per_worker, &env, err) == 0 &&
         group_create(spec, &g, err) == 0)
-        rc = srun_start(g, spec, argv, env, err);
+        rc = group_srun_start(g, spec, argv, env, err);
     fault_point("slurm.srun", 0);
     argv_free(argv);
     argv_free(env);

@@ -22,20 +22,20 @@
 extern char **environ;
 
 #define OUTPUT_MAX   (64u << 20) /* larger than any plausible answer */
-#define ANSWER_MAX_S 30.0        /* after which a question counts as unanswered */
+#define TOOL_ANSWER_MAX_S 30.0        /* after which a question counts as unanswered */
 #define LOOK_S       0.05        /* how often a running command is polled */
 #define PAUSE_MAX_S  10.0        /* the longest pause between questions */
 
 /* ---- Environment ---- */
 
 /* Variables with these prefixes are removed ... */
-static const char *const env_cleared[] = {
+static const char *const tool_env_cleared[] = {
     "SQUEUE_",  "SINFO_", "SCONTROL_",
     "SCANCEL_", "SLURM_", /* SLURM_JSON, SLURM_BITSTR_LEN, SLURM_DEBUG_FLAGS, ... */
 };
 
 /* ... except those that locate the controller and authenticate the user. */
-static const char *const env_kept[] = {
+static const char *const tool_env_kept[] = {
     "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_JWT=", "SLURM_WORKING_CLUSTER="};
 
 static bool begins_with_one_of(const char *entry, const char *const *list, size_t n)
@@ -48,15 +48,16 @@ static bool begins_with_one_of(const char *entry, const char *const *list, size_
 
 /* SLURM_CLUSTERS, the cluster that a command asks, is a user's setting, too, unless the
  * allocation is on another cluster than the local one. */
-static bool entry_stays(const char *entry)
+static bool tool_entry_stays(const char *entry)
 {
     static const char clusters[] = "SLURM_CLUSTERS=";
 
     if (strncmp(entry, clusters, sizeof clusters - 1) == 0)
         return getenv("SLURM_WORKING_CLUSTER") != NULL;
-    return !begins_with_one_of(entry, env_cleared,
-                               sizeof env_cleared / sizeof *env_cleared) ||
-           begins_with_one_of(entry, env_kept, sizeof env_kept / sizeof *env_kept);
+    return !begins_with_one_of(entry, tool_env_cleared,
+                               sizeof tool_env_cleared / sizeof *tool_env_cleared) ||
+           begins_with_one_of(entry, tool_env_kept,
+                              sizeof tool_env_kept / sizeof *tool_env_kept);
 }
 
 bool slurm_tool_exists(const char *name)
@@ -73,7 +74,7 @@ int slurm_tool_env(char ***out, struct error *err)
     int rc = argv_append(&env, "SLURM_TIME_FORMAT=%s", err);
 
     for (char **e = environ; rc == 0 && *e; e++)
-        if (entry_stays(*e))
+        if (tool_entry_stays(*e))
             rc = argv_append(&env, *e, err);
     if (rc < 0)
         argv_free(env);
@@ -128,8 +129,8 @@ static int tool_spawn(struct slurm_tool *t, const struct slurm_tool_spec *spec,
     return 0;
 }
 
-static int tool_start(const struct slurm_tool_spec *spec, struct slurm_tool **out,
-                      struct error *err)
+static int tool_spec_start(const struct slurm_tool_spec *spec, struct slurm_tool **out,
+                           struct error *err)
 {
     struct slurm_tool *t;
 
@@ -150,7 +151,7 @@ static int tool_start(const struct slurm_tool_spec *spec, struct slurm_tool **ou
 
 int slurm_tool_start(char *const *argv, struct slurm_tool **out, struct error *err)
 {
-    return tool_start(&(struct slurm_tool_spec){.argv = argv, .in = -1}, out, err);
+    return tool_spec_start(&(struct slurm_tool_spec){.argv = argv, .in = -1}, out, err);
 }
 
 void slurm_tool_destroy(struct slurm_tool *t)
@@ -242,7 +243,7 @@ static int tool_answer(const struct slurm_tool_spec *spec, double limit_s, char 
     double until = clock_now() + limit_s, left;
     struct slurm_tool *t = NULL;
     bool done = false;
-    int rc = tool_start(spec, &t, err);
+    int rc = tool_spec_start(spec, &t, err);
 
     while (rc == 0 && !done) {
         left = until - clock_now();
@@ -288,7 +289,7 @@ static bool wait_simply(void *arg, double seconds)
 static bool controller_is_away(launcher_wait *wait, void *arg)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};
-    double until = clock_now() + ANSWER_MAX_S;
+    double until = clock_now() + TOOL_ANSWER_MAX_S;
     struct slurm_tool *t = NULL;
     char *text = NULL;
     bool done = false;
@@ -330,7 +331,7 @@ int slurm_ask(char *const *argv, char **text, struct error *err)
     const struct slurm_tool_spec spec = {.argv = argv, .in = -1};
     bool answered = false, reported = false, nowhere;
 
-    while (tool_answer(&spec, ANSWER_MAX_S, text, &nowhere, err) < 0) {
+    while (tool_answer(&spec, TOOL_ANSWER_MAX_S, text, &nowhere, err) < 0) {
         if (batch_patience()->seconds <= 0 || answered || nowhere ||
             attention_is_called())
             return -1;

@@ -39,7 +39,7 @@
 #define DESCRIPTORS_OUR 64  /* which are not for connections */
 #define SCONTROL_S      3.0 /* for an answer of the controller */
 #define PORT_USUAL      "6818"
-#define NODE_LIST_MAX   65536 /* bytes; scontrol gets no longer list of names */
+#define NODE_LIST_SHOW_MAX 65536 /* bytes; scontrol gets no longer list of names */
 
 struct target {
     char *node;                 /* borrowed */
@@ -242,7 +242,7 @@ static void unanswered_locate(struct target *targets, size_t n, struct node_memo
     struct name_index index = {0};
 
     if (list) /* without a name, it shows all nodes */
-        text = scontrol_show("node", strlen(list) <= NODE_LIST_MAX ? list : NULL);
+        text = scontrol_show("node", strlen(list) <= NODE_LIST_SHOW_MAX ? list : NULL);
     rest = text;
     if (text)
         (void)name_index_make(&index, &targets[0].node, sizeof *targets, n);

@@ -193,7 +193,7 @@ static void on_created(struct step_watch *w, const struct fields *f, const char 
 }
 
 /* Slurm kills tasks that had started, before or after this message. */
-static void refuse(struct step_watch *w, int rank, struct field host)
+static void worker_refused(struct step_watch *w, int rank, struct field host)
 {
     if (w->refused)
         return;
@@ -213,7 +213,7 @@ static void on_refused(struct step_watch *w, const struct fields *f, const char 
 static void on_task_refused(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
-    refuse(w, atoi(f->at[0].text), (struct field){.text = ""});
+    worker_refused(w, atoi(f->at[0].text), (struct field){.text = ""});
     detail_add(w, line);
 }
 
@@ -231,7 +231,7 @@ static void lost_add(struct step_watch *w, struct field node)
 static void on_node_refused(struct step_watch *w, const struct fields *f,
                             const char *line)
 {
-    refuse(w, -1, f->at[1]);
+    worker_refused(w, -1, f->at[1]);
     if (field_has(f->at[2], "onnection") || field_has(f->at[2], "timed out"))
         lost_add(w, f->at[1]);
     detail_add(w, line);

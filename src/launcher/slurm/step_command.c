@@ -23,12 +23,12 @@
 #include "util/quote.h"
 
 #define MIB           (1024ull * 1024)
-#define NODE_LIST_MAX 8192 /* bytes; a longer list of nodes goes into a file */
+#define NODE_LIST_ARG_MAX 8192 /* bytes; a longer list of nodes goes into a file */
 
 /* ---- Environment ---- */
 
 /* Variables with these prefixes are removed ... */
-static const char *const env_cleared[] = {
+static const char *const step_env_cleared[] = {
     "SLURM_",  /* options and facts of the job and of an enclosing step */
     "SRUN_",   /* SRUN_CPUS_PER_TASK, SRUN_DEBUG, ... : options of srun */
     "SBATCH_", /* options of sbatch that a user exports */
@@ -38,7 +38,7 @@ static const char *const env_cleared[] = {
 };
 
 /* ... except these: a name, or with a trailing '_' a prefix. */
-static const char *const env_kept[] = {
+static const char *const step_env_kept[] = {
     "SLURM_CONF",            /* where the controller is */
     "SLURM_CONF_SERVER",     /* the same, as a host to ask */
     "SLURM_CLUSTERS",        /* which cluster, if there are several */
@@ -85,10 +85,12 @@ static bool name_listed(const char *name, const char *const *list, size_t n)
     return false;
 }
 
-static bool entry_stays(const char *entry)
+static bool step_entry_stays(const char *entry)
 {
-    return !name_listed(entry, env_cleared, sizeof env_cleared / sizeof *env_cleared) ||
-           name_listed(entry, env_kept, sizeof env_kept / sizeof *env_kept);
+    return !name_listed(entry, step_env_cleared,
+                        sizeof step_env_cleared / sizeof *step_env_cleared) ||
+           name_listed(entry, step_env_kept,
+                       sizeof step_env_kept / sizeof *step_env_kept);
 }
 
 int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
@@ -101,7 +103,7 @@ int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
 
     for (size_t i = 0; rc == 0 && env[i]; i++) {
         threads_set = threads_set || strncmp(env[i], threads, sizeof threads - 1) == 0;
-        if (entry_stays(env[i]))
+        if (step_entry_stays(env[i]))
             rc = argv_append(&copy, env[i], err);
     }
     if (rc == 0 && !threads_set)
@@ -196,7 +198,7 @@ int slurm_step_hosts(const struct placement *plan, char **hosts, struct error *e
     *hosts = NULL;
     if (node_list(plan, &list, err) < 0)
         return -1;
-    if (strlen(list) > NODE_LIST_MAX)
+    if (strlen(list) > NODE_LIST_ARG_MAX)
         rc = node_list_write(plan, !plan_is_even(plan), '\n', hosts, err);
     free(list);
     return rc;
@@ -209,7 +211,7 @@ static int append_nodes(const struct launch_spec *spec, char ***argv, struct err
 
     if (node_list(spec->plan, &list, err) < 0)
         return -1;
-    if (strlen(list) > NODE_LIST_MAX)
+    if (strlen(list) > NODE_LIST_ARG_MAX)
         rc = argv_appendf(argv, err, "--nodelist=%s/" SLURM_STEP_HOSTS, spec->log_dir);
     else
         rc = argv_appendf(argv, err, "--nodelist=%s", list);
@@ -341,8 +343,9 @@ static bool is_beyond_srun(const char *dir)
     return false;
 }
 
-static int append_log(const char *option, const char *name,
-                      const struct launch_spec *spec, char ***argv, struct error *err)
+static int step_log_append(const char *option, const char *name,
+                           const struct launch_spec *spec, char ***argv,
+                           struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
 
@@ -365,11 +368,12 @@ static int append_files(const struct launch_spec *spec, char ***argv, struct err
 
     if (argv_append(argv, "--input=/dev/null", err) < 0)
         return -1;
-    if (!spec->show && append_log("--output", each ? "rank-%5t.out" : "node-%N.out",
-                                  spec, argv, err) < 0)
+    if (!spec->show &&
+        step_log_append("--output", each ? "rank-%5t.out" : "node-%N.out", spec, argv,
+                        err) < 0)
         return -1;
-    return append_log("--error", each ? "rank-%5t.err" : "node-%N.err", spec, argv,
-                      err);
+    return step_log_append("--error", each ? "rank-%5t.err" : "node-%N.err", spec, argv,
+                           err);
 }
 
 /*

@@ -18,7 +18,7 @@ struct keeper {
     int wait_status;
 };
 
-static int srun_start(struct keeper *k, char *const *argv, struct error *err)
+static int keeper_srun_start(struct keeper *k, char *const *argv, struct error *err)
 {
     struct child_spec spec = {.argv = argv,
                               .in = -1,
@@ -104,7 +104,7 @@ int step_keeper_run(int messages, int output, char *const *srun, struct error *e
     finish_init(&k.finish);
     fcntl(messages, F_SETFD, FD_CLOEXEC);
     fcntl(output, F_SETFD, FD_CLOEXEC);
-    if (srun_start(&k, srun, err) < 0)
+    if (keeper_srun_start(&k, srun, err) < 0)
         return -1;
     messages_follow(&k);
     if (!k.gone && finish_begin(&k.finish, parent))

@@ -12,7 +12,7 @@
 #define STEP_ID_SPECIAL 0xfffffff0
 
 /* A variable that is a number; -1: not set, or not a number. */
-static int64_t number(const char *name)
+static int64_t environment_number(const char *name)
 {
     const char *text = getenv(name);
     char *end;
@@ -41,22 +41,22 @@ static bool step_is_stale(void)
 
     for (const char *c = ranks ? ranks : ""; *c; c++)
         n += *c == ',';
-    return ranks && number("SLURM_STEP_NUM_NODES") == 1 &&
-           number("SLURM_STEP_NUM_TASKS") != n;
+    return ranks && environment_number("SLURM_STEP_NUM_NODES") == 1 &&
+           environment_number("SLURM_STEP_NUM_TASKS") != n;
 }
 
 bool slurm_in_step(void)
 {
-    int64_t id = number("SLURM_STEP_ID");
+    int64_t id = environment_number("SLURM_STEP_ID");
 
-    return number("SLURM_JOB_ID") >= 0 && id >= 0 && id < STEP_ID_SPECIAL &&
+    return environment_number("SLURM_JOB_ID") >= 0 && id >= 0 && id < STEP_ID_SPECIAL &&
            !step_is_stale();
 }
 
 /* In `srun -n 4 --pty bash` only one of the four tasks runs the shell. */
 static bool is_below_terminal(void)
 {
-    return getenv("SLURM_PTY_PORT") && number("SLURM_TASK_PID") != getpid();
+    return getenv("SLURM_PTY_PORT") && environment_number("SLURM_TASK_PID") != getpid();
 }
 
 /* ---- Copies ---- */
@@ -73,11 +73,12 @@ static const struct {
 
 static void copies_look(struct surroundings *s)
 {
-    int64_t tasks = s->in_step ? number("SLURM_STEP_NUM_TASKS") : -1;
-    int64_t procid = number("SLURM_PROCID");
+    int64_t tasks = s->in_step ? environment_number("SLURM_STEP_NUM_TASKS") : -1;
+    int64_t procid = environment_number("SLURM_PROCID");
 
     for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
-        int64_t size = number(starters[i].size), rank = number(starters[i].rank);
+        int64_t size = environment_number(starters[i].size),
+                rank = environment_number(starters[i].rank);
 
         if (size < 1 || rank < 0)
             continue;
@@ -102,7 +103,8 @@ void surroundings_look(struct surroundings *s)
     *s = (struct surroundings){.copies = 1,
                                .starter = "",
                                .in_step = slurm_in_step(),
-                               .components = count_of(number("SLURM_HET_SIZE"))};
+                               .components =
+                                   count_of(environment_number("SLURM_HET_SIZE"))};
     copies_look(s);
 }
 
