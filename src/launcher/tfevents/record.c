@@ -12,13 +12,13 @@
 #define HEAD 12 /* bytes of the length and its checksum */
 #define TAIL 4  /* of the checksum of the data */
 
-static void put(uint8_t *to, uint64_t value, int bytes)
+static void little_put(uint8_t *to, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++)
         to[i] = (uint8_t)(value >> 8 * i);
 }
 
-static uint64_t get(const uint8_t *from, int bytes)
+static uint64_t little_get(const uint8_t *from, int bytes)
 {
     uint64_t value = 0;
 
@@ -61,9 +61,9 @@ void record_end(struct record_buffer *buffer, size_t n)
 {
     uint8_t *record = buffer->data + buffer->n - (HEAD + n + TAIL);
 
-    put(record, n, 8);
-    put(record + 8, crc32c_masked(record, 8), 4);
-    put(record + HEAD + n, crc32c_masked(record + HEAD, n), 4);
+    little_put(record, n, 8);
+    little_put(record + 8, crc32c_masked(record, 8), 4);
+    little_put(record + HEAD + n, crc32c_masked(record + HEAD, n), 4);
 }
 
 void record_buffer_clear(struct record_buffer *buffer)
@@ -82,10 +82,10 @@ static bool record_read(FILE *file, uint8_t **data, size_t *room, size_t *n)
     uint64_t length;
 
     if (fread(head, 1, HEAD, file) != HEAD ||
-        get(head + 8, 4) != crc32c_masked(head, 8))
+        little_get(head + 8, 4) != crc32c_masked(head, 8))
         return false;
-    length = get(head, 8);
-    if (length > RECORD_BYTES_MAX)
+    length = little_get(head, 8);
+    if (length > EVENT_RECORD_BYTES_MAX)
         return false;
     *n = (size_t)length;
     if (*n + TAIL > *room) {
@@ -96,7 +96,7 @@ static bool record_read(FILE *file, uint8_t **data, size_t *room, size_t *n)
         *room = *n + TAIL;
     }
     return fread(*data, 1, *n + TAIL, file) == *n + TAIL &&
-           get(*data + *n, 4) == crc32c_masked(*data, *n);
+           little_get(*data + *n, 4) == crc32c_masked(*data, *n);
 }
 
 int record_each(const char *path,

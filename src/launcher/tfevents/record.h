@@ -11,7 +11,7 @@
 #include "util/error.h"
 
 /* Longer ones are not read: the length is not that of a record. */
-#define RECORD_BYTES_MAX (256u << 20)
+#define EVENT_RECORD_BYTES_MAX (256u << 20)
 
 /* Whole records, one after the other, to be written. All zeros: empty. */
 struct record_buffer {
