@@ -45,7 +45,7 @@ static int lost_take(struct attempt *a, struct error *err)
     return 0;
 }
 
-static bool wait_in_run(void *run, double seconds)
+static bool survey_wait(void *run, double seconds)
 {
     return run_wait(run, seconds);
 }
@@ -61,7 +61,7 @@ static void nodes_survey(struct attempt *a)
     if (!a->run->launcher->ask || !o->failed || a->view.stopping ||
         a->run->stop.count ||
         a->run->cfg->run_config.failure_config.node_timeout_s == 0 ||
-        !node_survey(&a->view, wait_in_run, a->run, &finding) || a->ended)
+        !node_survey(&a->view, survey_wait, a->run, &finding) || a->ended)
         return;
     used = strlen(finding.message);
     if (o->failure.rank >= 0)

@@ -359,8 +359,8 @@ static void preemption_count(struct backend_executor *ex, struct run_outcome *ou
         out->used_up = !restart_policy_preempted(&ex->policy, 1);
 }
 
-static int attempts_make(struct backend_executor *ex, struct run_outcome *out,
-                         struct error *err)
+static int executor_attempts_make(struct backend_executor *ex, struct run_outcome *out,
+                                  struct error *err)
 {
     int rc;
 
@@ -418,7 +418,7 @@ int backend_executor_run(struct run *run, struct run_outcome *outcome,
         if (metrics_collector_iteration(ex.reports) >= 0)
             callback_list_continue(run->callbacks,
                                    metrics_collector_iteration(ex.reports));
-        rc = attempts_make(&ex, outcome, err);
+        rc = executor_attempts_make(&ex, outcome, err);
     }
     outcome->fruitless = rc == 0 && outcome->status == RUN_STOPPED &&
                          outcome->failure.cause != CAUSE_PREEMPTED &&

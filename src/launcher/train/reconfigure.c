@@ -32,8 +32,8 @@ static int function_compare(const char *a, const char *b, bool *same, struct err
     return rc;
 }
 
-static int refuse(const char *run_dir, const char *before, const char *now,
-                  struct error *err)
+static int change_refuse(const char *run_dir, const char *before, const char *now,
+                         struct error *err)
 {
     int64_t newest = checkpoint_manager_newest(run_dir);
     char old[QUOTE_TEXT_MAX], new[QUOTE_TEXT_MAX], from[1200] = "";
@@ -71,7 +71,7 @@ int reconfigure_check(const char *run_dir, const struct train_config *cfg,
     if (before)
         rc = function_compare(before, now, &same, err);
     if (!same)
-        rc = refuse(run_dir, before, now, err);
+        rc = change_refuse(run_dir, before, now, err);
     free(before);
     free(text);
     return rc;

@@ -6,7 +6,7 @@
 #include "train/attempt.h"
 #include "util/argv.h"
 
-static bool wait_in_run(void *run, double seconds)
+static bool ready_wait(void *run, double seconds)
 {
     return run_wait(run, seconds);
 }
@@ -59,7 +59,7 @@ static bool step_is_left(struct attempt *a)
     return true;
 }
 
-static void note(void *run, const char *text)
+static void ready_note(void *run, const char *text)
 {
     callback_note(((struct run *)run)->callbacks, "%s", text);
 }
@@ -70,7 +70,7 @@ static bool start_was_barred(struct attempt *a)
     const struct launcher_ops *launcher = a->run->launcher;
 
     return a->outcome.failure.never_started && launcher->await_ready &&
-           launcher->await_ready(wait_in_run, note, a->run);
+           launcher->await_ready(ready_wait, ready_note, a->run);
 }
 
 bool start_obstacles_clear(struct attempt *a)

@@ -85,8 +85,8 @@ static const char *operand(const struct trainer *trainer)
     return is_file ? found : typed;
 }
 
-static int command_make(const struct trainer *trainer, const char *self,
-                        const char *start, char ***out, struct error *err)
+static int submit_command_make(const struct trainer *trainer, const char *self,
+                               const char *start, char ***out, struct error *err)
 {
     const struct submit_options *s = &trainer->opt->submit;
     char **v = NULL;
@@ -135,12 +135,12 @@ static int commands_make(const struct trainer *trainer, char ***command, char **
 {
     char *self = self_path(err);
     bool fresh = trainer->opt->fresh;
-    int rc =
-        self ? command_make(trainer, self, fresh ? "--fresh" : "--resume", command, err)
-             : -1;
+    int rc = self ? submit_command_make(trainer, self, fresh ? "--fresh" : "--resume",
+                                        command, err)
+                  : -1;
 
     if (rc == 0 && fresh)
-        rc = command_make(trainer, self, "--resume", again, err);
+        rc = submit_command_make(trainer, self, "--resume", again, err);
     free(self);
     return rc;
 }

@@ -94,7 +94,8 @@ static int child_watch(struct sweep *s, struct child *run, int *wait_status,
 }
 
 /* This program, and what was typed, with the number of the run. */
-static int command_make(const struct sweep *s, int i, char ***out, struct error *err)
+static int sweep_command_make(const struct sweep *s, int i, char ***out,
+                              struct error *err)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -121,7 +122,7 @@ static int one_run(struct sweep *s, int i, int *status, struct error *err)
     char **command;
     int wait_status, rc;
 
-    if (command_make(s, i, &command, err) < 0)
+    if (sweep_command_make(s, i, &command, err) < 0)
         return -1;
     const struct child_spec spec = {.argv = command,
                                     .in = STDIN_FILENO,

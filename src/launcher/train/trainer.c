@@ -76,8 +76,8 @@ static int config_save(const char *run_dir, const char *config, struct error *er
 /* The attempts themselves, in a run directory that this process holds. An earlier
  * Result is removed before its configuration is replaced: if both are there, they must
  * agree. */
-static int attempts_make(struct run *run, const struct run_dir *dir,
-                         struct run_outcome *outcome, struct error *err)
+static int run_attempts_make(struct run *run, const struct run_dir *dir,
+                             struct run_outcome *outcome, struct error *err)
 {
     char *marker = NULL;
     int rc = -1;
@@ -195,7 +195,7 @@ static int fit_in(struct run *run, const struct run_dir *dir, bool existed, bool
         idle_report(run);
     if (!again && start_measure(run, err) < 0)
         return -1;
-    if (!again && attempts_make(run, dir, outcome, err) < 0)
+    if (!again && run_attempts_make(run, dir, outcome, err) < 0)
         return -1;
     if (result_make(run, outcome, again, result, err) < 0)
         return -1;
