@@ -217,7 +217,8 @@ static void value_write(struct page *page, const struct metric_view *m)
     page_cell(page, INK_BOLD, text, VALUE_COLUMNS);
 }
 
-static void metric_write(struct page *page, const struct metric_view *m, int label)
+static void block_metric_write(struct page *page, const struct metric_view *m,
+                               int label)
 {
     char text[METRIC_TEXT];
     int columns;
@@ -273,8 +274,8 @@ static void more_write(struct page *page, int n)
     page_newline(page);
 }
 
-static void metrics_write(struct page *page, const struct run_state *v, int label,
-                          int rows)
+static void block_metrics_write(struct page *page, const struct run_state *v, int label,
+                                int rows)
 {
     int shown = 0, n = 0, cells;
 
@@ -287,7 +288,7 @@ static void metrics_write(struct page *page, const struct run_state *v, int labe
         if (!run_state_has_line(v, v->metrics[i]))
             continue;
         if (cells == 1)
-            metric_write(page, v->metrics[i], label);
+            block_metric_write(page, v->metrics[i], label);
         else
             metric_cell(page, v->metrics[i], label);
         shown++;
@@ -352,7 +353,7 @@ void block_write(struct page *page, const struct run_state *v, int rows, double 
     head_write(page, v);
     progress_write(page, v);
     time_write(page, v, now);
-    metrics_write(page, v, label, rows - 3 - checkpoint - event - live);
+    block_metrics_write(page, v, label, rows - 3 - checkpoint - event - live);
     if (checkpoint)
         checkpoint_write(page, v, label, now);
     if (event)

@@ -8,7 +8,7 @@
 #define DAY    86400L
 #define LONG   (100000 * DAY) /* beyond that, a number is only in the way */
 
-static long whole(double seconds)
+static long whole_seconds(double seconds)
 {
     if (!(seconds > 0))
         return 0;
@@ -17,7 +17,7 @@ static long whole(double seconds)
 
 char *duration_text(double seconds, char out[DURATION_TEXT])
 {
-    long s = whole(seconds);
+    long s = whole_seconds(seconds);
 
     if (s >= DAY)
         snprintf(out, DURATION_TEXT, "%ld d %02ld:%02ld", s / DAY, s % DAY / HOUR,
@@ -36,7 +36,7 @@ char *age_text(double seconds, char out[DURATION_TEXT])
         long below, unit;
         const char *name;
     } units[] = {{MINUTE, 1, "s"}, {HOUR, MINUTE, "min"}, {DAY, HOUR, "h"}};
-    long s = whole(seconds);
+    long s = whole_seconds(seconds);
 
     if (s == 0)
         return strcpy(out, "just now");

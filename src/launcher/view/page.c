@@ -83,7 +83,7 @@ void page_clear(struct page *page)
 }
 
 /* Without memory, the text is left out. */
-static void put(struct page *page, const char *text, size_t n)
+static void page_bytes(struct page *page, const char *text, size_t n)
 {
     if (page->used + n + 1 > page->size) {
         size_t size = 2 * (page->used + n) + 256;
@@ -113,7 +113,7 @@ static void glyphs_put(struct page *page, const char *text, int columns)
 
         if (g.columns > columns)
             return;
-        put(page, g.text, (size_t)g.bytes);
+        page_bytes(page, g.text, (size_t)g.bytes);
         columns -= g.columns;
         page->column += g.columns;
         text += g.taken;
@@ -129,10 +129,10 @@ static void inked(struct page *page, enum page_ink ink, const char *text, int co
     if (columns <= 0)
         return;
     if (color)
-        put(page, inks[ink], strlen(inks[ink]));
+        page_bytes(page, inks[ink], strlen(inks[ink]));
     glyphs_put(page, text, columns);
     if (color)
-        put(page, "\033[m", 3);
+        page_bytes(page, "\033[m", 3);
 }
 
 void page_text(struct page *page, enum page_ink ink, const char *text)
@@ -151,7 +151,8 @@ void page_printf(struct page *page, enum page_ink ink, const char *fmt, ...)
     page_text(page, ink, text);
 }
 
-static bool whole(struct page *page, enum page_ink ink, int gap, const char *text)
+static bool page_whole_put(struct page *page, enum page_ink ink, int gap,
+                           const char *text)
 {
     if (gap + page_width(&page->style, text) > page_room(page))
         return false;
@@ -168,7 +169,7 @@ bool page_whole(struct page *page, enum page_ink ink, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return whole(page, ink, 0, text);
+    return page_whole_put(page, ink, 0, text);
 }
 
 bool page_part(struct page *page, enum page_ink ink, const char *fmt, ...)
@@ -179,7 +180,7 @@ bool page_part(struct page *page, enum page_ink ink, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    return whole(page, ink, page->column > 0 ? PART_GAP : 0, text);
+    return page_whole_put(page, ink, page->column > 0 ? PART_GAP : 0, text);
 }
 
 /* The end of the text that takes at most so many columns. */
@@ -221,7 +222,7 @@ void page_cell(struct page *page, enum page_ink ink, const char *text, int colum
 void page_spaces(struct page *page, int n)
 {
     for (; n > 0 && page_room(page) > 0; n--) {
-        put(page, " ", 1);
+        page_bytes(page, " ", 1);
         page->column++;
     }
 }
@@ -233,7 +234,7 @@ void page_newline(struct page *page)
         page->used--;
         page->column--;
     }
-    put(page, "\n", 1);
+    page_bytes(page, "\n", 1);
     if (page->lines < PAGE_LINES)
         page->widths[page->lines++] = page->column;
     else

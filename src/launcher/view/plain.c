@@ -22,7 +22,7 @@ char *plain_attempt(const struct run_state *v)
 }
 
 /* Those of this report. */
-static void metrics_write(FILE *out, const struct run_state *v)
+static void plain_metrics_write(FILE *out, const struct run_state *v)
 {
     char text[METRIC_TEXT];
     size_t n = 0;
@@ -52,7 +52,7 @@ static void report_write(FILE *out, const struct run_state *v, double now)
         last = v->rows.total;
     if (last > 0)
         fprintf(out, " of %" PRId64, last);
-    metrics_write(out, v);
+    plain_metrics_write(out, v);
     fprintf(out, "  %.1f s", v->total_s);
     if (!isnan(left) && v->running)
         fprintf(out, "  remaining %s", duration_text(ceil(left), time));

@@ -44,7 +44,8 @@ static void status_write(FILE *out, const struct run_state *v, const char *statu
 
 /* ---- Metrics ---- */
 
-static void metric_write(FILE *out, const struct metric_view *m, const char *label)
+static void summary_metric_write(FILE *out, const struct metric_view *m,
+                                 const char *label)
 {
     const struct metric_point *best = metric_view_best(m);
     char text[METRIC_TEXT], line[RAYTRAIN_NAME_MAX + 3 * METRIC_TEXT];
@@ -59,12 +60,12 @@ static void metric_write(FILE *out, const struct metric_view *m, const char *lab
     row(out, label, line);
 }
 
-static void metrics_write(FILE *out, const struct run_state *v)
+static void summary_metrics_write(FILE *out, const struct run_state *v)
 {
     char more[64];
 
     for (size_t i = 0; i < v->n_metrics && i < METRICS_SHOWN; i++)
-        metric_write(out, v->metrics[i], i == 0 ? "metrics" : "");
+        summary_metric_write(out, v->metrics[i], i == 0 ? "metrics" : "");
     if (v->n_metrics > METRICS_SHOWN) {
         snprintf(more, sizeof more, "and %zu more", v->n_metrics - METRICS_SHOWN);
         row(out, "", more);
@@ -122,7 +123,7 @@ static void summary_write(FILE *out, const struct run_state *v, const json_t *re
     const char *output = v->cfg->predict.output;
 
     status_write(out, v, status ? status : "ended", color, now);
-    metrics_write(out, v);
+    summary_metrics_write(out, v);
     attempts_write(out, v, result);
     if (output && status && strcmp(status, "finished") == 0)
         row(out, "output", output);
