@@ -282,8 +282,9 @@ static bool should_beat(const struct watch_view *view, const struct node *node)
     return (node->line[0] || view->joined) && view->failing == 0;
 }
 
-static void answer_take(struct node_watch *w, const struct watch_view *view,
-                        struct node *node, const char *name, enum node_answer answer)
+static void node_answer_take(struct node_watch *w, const struct watch_view *view,
+                             struct node *node, const char *name,
+                             enum node_answer answer)
 {
     node->asked = w->probe_started;
     node->answer = answer;
@@ -307,11 +308,12 @@ static void all_answers_take(struct node_watch *w, const struct watch_view *view
         const char *name = node_probe_node(w->probe, k);
 
         if (strcmp(view->plan->nodes[i].name, name) == 0)
-            answer_take(w, view, &w->nodes[i], name, node_probe_answer(w->probe, k++));
+            node_answer_take(w, view, &w->nodes[i], name,
+                             node_probe_answer(w->probe, k++));
     }
 }
 
-static void answers_take(struct node_watch *w, const struct watch_view *view)
+static void liveness_answers_take(struct node_watch *w, const struct watch_view *view)
 {
     if (!w->probe || !node_probe_done(w->probe))
         return;
@@ -392,7 +394,7 @@ static enum watch_verdict node_watch_tick(void *state, const struct watch_view *
         w->ticked = view->now;
     else
         some_read(w, view);
-    answers_take(w, view);
+    liveness_answers_take(w, view);
     if (lost_report(w, view, finding) > 0) {
         finding->cause = CAUSE_NODE_LOST;
         return WATCH_END;

@@ -8,7 +8,7 @@
 #include "util/name_index.h"
 
 #define RETURNS_MAX 64   /* lost nodes that are asked at once */
-#define LOOK_S      0.05 /* how often a running probe is polled */
+#define SURVEY_LOOK_S 0.05 /* how often a running probe is polled */
 
 void node_lost_describe(const char *node, enum node_answer answer, size_t others,
                         char *text, size_t size)
@@ -35,8 +35,8 @@ static bool some_answer(const struct node_probe *probe)
     return false;
 }
 
-static bool answers_take(const struct watch_view *view, const struct node_probe *probe,
-                         struct failure *finding)
+static bool survey_answers_take(const struct watch_view *view,
+                                const struct node_probe *probe, struct failure *finding)
 {
     const char *first = NULL;
     const struct placement *plan = view->plan;
@@ -80,10 +80,10 @@ bool node_survey(const struct watch_view *view, launcher_wait *wait, void *arg,
     if (n > 0)
         node_probe_start(view->launcher->ask, NODE_IS_OURS, names, n, &probe, NULL);
     free(names);
-    while (probe && !node_probe_done(probe) && wait(arg, LOOK_S))
+    while (probe && !node_probe_done(probe) && wait(arg, SURVEY_LOOK_S))
         ;
     if (probe && node_probe_done(probe) && some_answer(probe))
-        found = answers_take(view, probe, finding);
+        found = survey_answers_take(view, probe, finding);
     node_probe_destroy(probe);
     return found;
 }

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_S  1.0
-#define AGAIN_S 10.0  /* the pause, without an answer or after the first */
+#define GRACE_LOOK_S  1.0
+#define GRACE_AGAIN_S 10.0  /* the pause, without an answer or after the first */
 #define PAUSE_S 320.0 /* the longest: it doubles after each "not preempted" */
 
 struct preemption_watch {
@@ -35,8 +35,8 @@ static int preemption_create(const struct watch_view *view, void **state,
     if (!(w = calloc(1, sizeof *w)))
         return error_no_memory(err);
     w->batch = view->batch;
-    w->next = view->now + LOOK_S;
-    w->pause = AGAIN_S;
+    w->next = view->now + GRACE_LOOK_S;
+    w->pause = GRACE_AGAIN_S;
     *state = w;
     return 0;
 }
@@ -51,7 +51,7 @@ static bool is_preempted(struct preemption_watch *w, const struct watch_view *vi
         return false;
     w->batch->query_destroy(w->query);
     w->query = NULL;
-    w->next = view->now + (rc == 0 ? w->pause : AGAIN_S);
+    w->next = view->now + (rc == 0 ? w->pause : GRACE_AGAIN_S);
     if (rc == 0)
         w->pause = fmin(2 * w->pause, PAUSE_S);
     return rc == 0 && job.preempted;
@@ -67,10 +67,10 @@ static enum watch_verdict preemption_tick(void *state, const struct watch_view *
     if (!w->query) {
         if (view->now < w->next)
             return WATCH_GOES_ON;
-        w->next = view->now + LOOK_S;
+        w->next = view->now + GRACE_LOOK_S;
         if (rank_status_first_wrote(view->log_dir, RANK_STATUS_SIGTERM) &&
             w->batch->query_start(&w->query, NULL) < 0)
-            w->next = view->now + AGAIN_S;
+            w->next = view->now + GRACE_AGAIN_S;
         return WATCH_GOES_ON;
     }
     if (!is_preempted(w, view))

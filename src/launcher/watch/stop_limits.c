@@ -26,7 +26,7 @@
 
 #define FRESH_S    10.0 /* older answers are not acted on: the end may have moved */
 #define RECALLED_S 60.0 /* as old may be the first answer of an attempt */
-#define AGAIN_S    60.0 /* the pause after a question without an answer */
+#define LIMITS_AGAIN_S 60.0 /* the pause after a question without an answer */
 #define LAST_S     5.0 /* kept for the Result, but at most half of the time left */
 
 struct time_watch {
@@ -96,7 +96,7 @@ static double batch_now(const struct time_watch *w, const struct watch_view *vie
 }
 
 /* Without an answer, the last known end remains. */
-static void answer_take(struct time_watch *w)
+static void limits_answer_take(struct time_watch *w)
 {
     struct batch_job job;
     bool done = false;
@@ -176,7 +176,7 @@ static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_vie
     struct tm tm;
     char at[32] = "";
 
-    if (!w->answered && view->now - w->asked > AGAIN_S)
+    if (!w->answered && view->now - w->asked > LIMITS_AGAIN_S)
         question_ask(w, view);
     if (w->end == 0 || w->limits_query || now < w->end - margin || !is_fresh(w, view))
         return WATCH_GOES_ON;
@@ -222,7 +222,7 @@ static enum watch_verdict time_watch_tick(void *state, const struct watch_view *
 {
     struct time_watch *w = state;
 
-    answer_take(w);
+    limits_answer_take(w);
     limits_take(w, view);
     return view->stopping ? end_tick(w, view, finding) : stop_tick(w, view, finding);
 }
