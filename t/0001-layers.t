@@ -321,14 +321,6 @@ one_file_later () {
 	common/run
 	common/site
 	common/util
-	launcher/callback
-	launcher/check
-	launcher/local
-	launcher/show
-	launcher/slurm
-	launcher/train
-	launcher/view
-	launcher/watch
 	serve/http
 	serve/life
 	worker/backend
@@ -378,8 +370,7 @@ talkers () {
 
 # flags_of HALL: print the flags with which its files are compiled.
 flags_of () {
-	printf 'include Makefile\nflags-of-hall:\n\t@echo $(%s_CPPFLAGS) %s\n' "$1" \
-		'$(filter-out -M%,$(AM_CFLAGS))' >flags.mk &&
+	printf 'include Makefile\nflags-of-hall:\n\t@echo $(%s_CPPFLAGS)\n' "$1" >flags.mk &&
 	MAKEFLAGS='' make -s --no-print-directory -C "$builddir" -f "$PWD/flags.mk" flags-of-hall |
 	tail -n 1 # Makefile may be made anew first
 }
@@ -389,32 +380,6 @@ finds () {
 	echo "#include \"$2\"" >probe.c &&
 	file=$PWD/probe.c &&
 	(cd "$builddir" && ${CC:-cc} $flags -E -o /dev/null "$file") 2>err
-}
-
-# Rooms that can be compiled as one file, since no two of their files define the same name.
-# Others are to follow.
-one_file_rooms () {
-	cat <<-\EOT
-	launcher callback
-	launcher check
-	launcher launch
-	launcher local
-	launcher show
-	launcher slurm
-	launcher tfevents
-	launcher train
-	launcher view
-	launcher watch
-	EOT
-}
-
-# as_one_file DIR HALL ROOM: compile the sources of a room as one file.
-as_one_file () {
-	find "$(cd "$1" && pwd)/$2/$3" -name '*.c' | sort | sed 's|.*|#include "&"|' >room.c &&
-	test -s room.c &&
-	file=$PWD/room.c &&
-	flags=$(flags_of "$(echo "$2" | tr a-z A-Z)") &&
-	(cd "$builddir" && ${CC:-cc} -I. $flags -Werror -Wno-shadow -fsyntax-only "$file") 2>err
 }
 
 test_expect_success 'a room includes only rooms below it' '
@@ -491,25 +456,6 @@ test_expect_success 'a source without a head, or with an empty one, is detected'
 	headless heads/src >found &&
 	printf "common/util/%s\n" empty.c name.c none.c >expect &&
 	test_cmp expect found
-'
-
-test_expect_success 'these rooms can be compiled as one file' '
-	one_file_rooms | while read -r hall room; do
-		as_one_file "$srcdir/src" $hall $room </dev/null || { cat err; echo $hall $room; }
-	done >found &&
-	test_must_be_empty found
-'
-
-test_expect_success 'a name that two files of a room define is detected' '
-	mkdir -p twice/launcher/room &&
-	for file in a b; do
-		{
-			echo "static int twice(void) { return 0; }" &&
-			echo "int $file(void);" && echo "int $file(void) { return twice(); }"
-		} >twice/launcher/room/$file.c || return 1
-	done &&
-	! as_one_file twice launcher room &&
-	grep "redefinition of .*twice" err
 '
 
 test_expect_success 'library code neither prints nor exits' '
