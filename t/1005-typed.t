@@ -62,6 +62,8 @@ test_expect_success 'a script that imports a framework has its backend' '
 	done <<-EOF
 	jax from jax import numpy
 	horovod import torch, horovod.torch as hvd
+	torch import mpi4py.MPI, tensorflow as tf, torch
+	mpi from mpi4py import MPI
 	EOF
 '
 test_expect_success 'a script that starts its workers itself is refused, one with a session runs' '

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/backend_row.h"
 #include "config/config_key.h"
 
 #define FIELD(member) .offset = offsetof(struct backend_config, member)
@@ -57,23 +58,39 @@ static bool init_method_is_valid(const char *method)
            strcmp(method, "tcp") == 0;
 }
 
-int backend_config_validate(const struct backend_config *cfg, const char *backend,
-                            struct error *err)
+static bool is_set(const struct config_key *key, const struct backend_config *cfg)
 {
-    const char *set = cfg->backend       ? "backend"
-                      : cfg->init_method ? "init_method"
-                      : cfg->timeout_s   ? "timeout_s"
-                                         : NULL;
+    const char *member = (const char *)cfg + key->offset;
 
+    return key->type == CONFIG_INT ? *(const int *)(const void *)member != 0
+                                   : *(char *const *)(const void *)member != NULL;
+}
+
+/* The backend whose key it is, for a message. */
+static const char *owner(const char *key)
+{
+    for (const struct backend_row *row = backend_rows; row->name; row++)
+        if (backend_row_has(row->keys, key))
+            return row->name;
+    return "none";
+}
+
+int backend_config_validate(const struct backend_config *cfg,
+                            const struct backend_row *backend, struct error *err)
+{
     if (cfg->init_method && !init_method_is_valid(cfg->init_method))
         return error_set(err, RAYTRAIN_EINVAL,
                          "backend_config.init_method: expected \"env\", \"tcp\", "
                          "\"tcp://HOST:PORT\" or \"file:///PATH\", not \"%s\"",
                          cfg->init_method);
-    if (!set || strcmp(backend, "torch") == 0)
-        return 0;
-    return error_set(err, RAYTRAIN_EINVAL,
-                     "backend_config.%s: the backend \"%s\" has no such setting, only "
-                     "\"torch\" has",
-                     set, backend);
+    for (size_t i = 0; i < backend_config_table.n_keys; i++) {
+        const struct config_key *key = &backend_keys[i];
+
+        if (is_set(key, cfg) && !backend_row_has(backend->keys, key->name))
+            return error_set(err, RAYTRAIN_EINVAL,
+                             "backend_config.%s: the backend \"%s\" has no such "
+                             "setting, only \"%s\" has",
+                             key->name, backend->name, owner(key->name));
+    }
+    return 0;
 }

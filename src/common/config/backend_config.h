@@ -1,6 +1,6 @@
 /*
- * backend_config.h - the settings of a backend, Ray's BackendConfig. All of them are
- * PyTorch's.
+ * backend_config.h - the settings of backends, Ray's BackendConfig. The row of a backend
+ * (backend_row.h) names those that it has: all of the present ones are PyTorch's.
  */
 #ifndef RAYTRAIN_CONFIG_BACKEND_CONFIG_H
 #define RAYTRAIN_CONFIG_BACKEND_CONFIG_H
@@ -14,12 +14,13 @@ struct backend_config {
     int timeout_s;     /* for torch's collectives; default 0: torch's own */
 };
 
+struct backend_row;
 struct config_table;
 extern const struct config_table backend_config_table;
 
 /* Refuse settings that this backend does not have, and an invalid init_method.
  * RAYTRAIN_EINVAL. */
-int backend_config_validate(const struct backend_config *cfg, const char *backend,
-                            struct error *err);
+int backend_config_validate(const struct backend_config *cfg,
+                            const struct backend_row *backend, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 libcommon_a_SOURCES += \
 	src/common/config/backend_config.c src/common/config/backend_config.h \
+	src/common/config/backend_row.c src/common/config/backend_row.h \
 	src/common/config/callback_config.c src/common/config/callback_config.h \
 	src/common/config/column_numbers.c src/common/config/column_numbers.h \
 	src/common/config/checkpoint_config.c src/common/config/checkpoint_config.h \

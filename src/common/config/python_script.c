@@ -12,25 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/backend_row.h"
+
 #define SCRIPT_BYTES_MAX ((off_t)16 << 20)
-
-/* The modules that a script may import, and their backends. The first one in this list
- * counts. Horovod is imported beside the framework whose gradients it adds. */
-static const struct {
-    const char *module, *backend;
-} frameworks[] = {
-    {"horovod", "horovod"},  {"torch", "torch"},
-    {"lightning", "torch"},  {"pytorch_lightning", "torch"},
-    {"accelerate", "torch"}, {"tensorflow", "tensorflow"},
-    {"jax", "jax"},          {"mpi4py", "mpi"},
-};
-
-static const char *const trainers[] = {
-    "TorchTrainer",   "TensorflowTrainer", "JaxTrainer",          "HorovodTrainer",
-    "XGBoostTrainer", "LightGBMTrainer",   "DataParallelTrainer",
-};
-
-#define N(a) (sizeof(a) / sizeof((a)[0]))
 
 bool python_script_is(const char *path)
 {
@@ -72,16 +56,37 @@ static bool line_imports(const char *line, const char *module)
     return false;
 }
 
-/* The class of a trainer that the line calls. */
+/* The better one of `best` and the backends whose modules the line imports
+ * (backend_row.h says which is better). */
+static const struct backend_row *line_backend(const char *line,
+                                              const struct backend_row *best)
+{
+    for (const struct backend_row *row = backend_rows; row->name; row++)
+        for (const char *const *module = row->modules; module && *module; module++)
+            if ((!best || row->weight > best->weight ||
+                 (row->weight == best->weight && row < best)) &&
+                line_imports(line, *module))
+                best = row;
+    return best;
+}
+
+/* Does the line call this class? */
+static bool line_calls(const char *line, const char *class)
+{
+    size_t n = strlen(class);
+
+    for (const char *at = line; (at = strstr(at, class)); at += n)
+        if ((at == line || !is_word(at[-1])) && *blanks_skip(at + n) == '(')
+            return true;
+    return false;
+}
+
+/* The class of a trainer that the line calls; NULL: none. */
 static const char *line_trainer(const char *line)
 {
-    for (size_t i = 0; i < N(trainers); i++) {
-        size_t n = strlen(trainers[i]);
-
-        for (const char *at = line; (at = strstr(at, trainers[i])); at += n)
-            if ((at == line || !is_word(at[-1])) && *blanks_skip(at + n) == '(')
-                return trainers[i];
-    }
+    for (const struct backend_row *row = backend_rows; row->name; row++)
+        if (row->trainer && line_calls(line, row->trainer))
+            return row->trainer;
     return NULL;
 }
 
@@ -93,23 +98,21 @@ static void comment_cut(char *line)
 
 static void lines_read(FILE *in, struct python_script *script)
 {
-    size_t room = 0, framework = N(frameworks);
+    const struct backend_row *backend = NULL;
+    size_t room = 0;
     bool of_raytrain = false;
     char *line = NULL;
 
     *script = (struct python_script){NULL, NULL};
     while (getline(&line, &room, in) > 0) {
         comment_cut(line);
-        for (size_t i = 0; i < framework; i++)
-            if (line_imports(line, frameworks[i].module))
-                framework = i;
+        backend = line_backend(line, backend);
         of_raytrain = of_raytrain || line_imports(line, "raytrain");
         if (!script->trainer)
             script->trainer = line_trainer(line);
     }
     free(line);
-    if (framework < N(frameworks))
-        script->backend = frameworks[framework].backend;
+    script->backend = backend ? backend->name : NULL;
     if (!of_raytrain) /* a trainer of Ray, or of another library */
         script->trainer = NULL;
 }

@@ -3,7 +3,7 @@
  * and nowhere else. The configuration takes the words that it accepts from these lists,
  * and each hall its table of implementations: a name without one does not link.
  *
- *   BACKENDS         X(mpi): struct backend_ops backend_mpi, worker/backend
+ *   BACKENDS         config/backend_row.h: a row each; backend_mpi, worker/backend
  *   BOOSTERS         X(xgboost): struct booster_ops booster_xgboost, worker/xgboost; a trainer
  *   LAUNCHERS        X(slurm): struct launcher_ops launcher_slurm, launcher/launch; in the
  *                    order in which "auto" asks them
@@ -24,10 +24,6 @@
 #ifndef RAYTRAIN_CONFIG_REGISTRY_H
 #define RAYTRAIN_CONFIG_REGISTRY_H
 
-#define BACKENDS(X)                                                                    \
-    X(mpi)                                                                             \
-    X(none)                                                                            \
-    X(torch) X(tensorflow) X(jax) X(horovod) X(xgboost) X(lightgbm) X(command)
 #define BOOSTERS(X) X(xgboost) X(lightgbm)
 
 #define LAUNCHERS(X) X(slurm) X(local)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/backend_row.h"
 #include "config/config_key.h"
 #include "config/registry.h"
 #include "config/train_config_impl.h"
@@ -20,8 +21,9 @@ static const struct config_choice trainers[] = {
     BOOSTERS(REGISTRY_CHOICE){NULL, NULL},
 };
 
+#define BACKEND_CHOICE(id, ...) {#id, NULL},
 static const struct config_choice backends[] = {
-    BACKENDS(REGISTRY_CHOICE){NULL, NULL},
+    BACKENDS(BACKEND_CHOICE){NULL, NULL},
 };
 
 static const struct config_choice kinds[] = {

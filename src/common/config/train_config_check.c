@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/backend_row.h"
 #include "config/config_key.h"
 #include "config/python_script.h"
 #include "util/quote.h"
@@ -85,63 +86,50 @@ static int train_func_validate(struct train_config *cfg, struct error *err)
                : -1;
 }
 
-/* Which backends are for a command, and which for a function of libraytrain. */
-static const struct {
-    const char *backend;
-    bool of_command, of_function;
-} uses[] = {
-    {"mpi", true, true},         {"none", false, true},     {"torch", true, false},
-    {"tensorflow", true, false}, {"jax", true, false},      {"horovod", true, false},
-    {"xgboost", true, false},    {"lightgbm", true, false}, {"command", true, false},
-};
-
-static bool is_booster(const char *name)
-{
-    return !strcmp(name, "xgboost") || !strcmp(name, "lightgbm");
-}
-
-static int backend_use_check(const struct train_config *cfg, struct error *err)
+static int backend_use_check(const struct train_config *cfg,
+                             const struct backend_row *row, struct error *err)
 {
     bool command = cfg->train_func_kind == TRAIN_FUNC_COMMAND;
 
-    for (size_t i = 0; i < sizeof uses / sizeof uses[0]; i++) {
-        if (strcmp(uses[i].backend, cfg->backend) != 0)
-            continue;
-        if (command ? uses[i].of_command : uses[i].of_function)
-            return 0;
-        return error_set(
-            err, RAYTRAIN_EINVAL,
-            is_booster(cfg->backend)
-                ? "backend: \"%s\" is for a command in Python: raytrain-run [OPTIONS] "
-                  "-- python3 TRAIN.py; --trainer xgboost or lightgbm trains trees "
-                  "without a training function"
-            : command ? "backend: \"%s\" is not for a command, which has the backend "
-                        "\"command\" by default"
-                      : "backend: \"%s\" is for a command: raytrain-run [OPTIONS] -- "
-                        "COMMAND [ARG...]; a training function in C has \"mpi\"",
-            cfg->backend);
-    }
-    return 0;
+    if (row->uses & (command ? BACKEND_OF_COMMANDS : BACKEND_OF_FUNCTIONS))
+        return 0;
+    if (command)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "backend: \"%s\" is not for a command, which has the backend "
+                         "\"command\" by default",
+                         row->name);
+    return error_set(
+        err, RAYTRAIN_EINVAL,
+        "backend: \"%s\" is for a command: raytrain-run [OPTIONS] -- COMMAND [ARG...]; "
+        "%s",
+        row->name,
+        row->instead ? row->instead : "a training function in C has \"mpi\"");
 }
 
 /* After the training function, since the default depends on its kind. */
 static int backend_validate(struct train_config *cfg, struct error *err)
 {
     bool command = cfg->train_func_kind == TRAIN_FUNC_COMMAND;
+    const struct backend_row *row;
 
     if (!cfg->backend)
         cfg->backend = strdup(command ? "command" : "mpi");
     if (!cfg->backend)
         return error_no_memory(err);
-    if (backend_use_check(cfg, err) < 0 ||
-        backend_config_validate(&cfg->backend_config, cfg->backend, err) < 0)
+    row = backend_row_find(cfg->backend);
+    if (!row)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "backend: there is no backend \"%s\"; raytrain-run --help=all "
+                         "lists them",
+                         cfg->backend);
+    if (backend_use_check(cfg, row, err) < 0 ||
+        backend_config_validate(&cfg->backend_config, row, err) < 0)
         return -1;
-    if (!strcmp(cfg->backend, "none") && cfg->scaling_config.max_workers > 1)
-        return error_set(
-            err, RAYTRAIN_EINVAL,
-            "backend: \"none\" connects no workers, so there can be only 1, "
-            "not %d; use \"mpi\"",
-            cfg->scaling_config.max_workers);
+    if (row->one_worker && cfg->scaling_config.max_workers > 1)
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "backend: \"%s\" does not connect workers, so there can be "
+                         "only 1, not %d; use \"mpi\"",
+                         row->name, cfg->scaling_config.max_workers);
     return 0;
 }
 

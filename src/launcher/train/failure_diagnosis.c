@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/backend_row.h"
 #include "run/run_dir.h"
 #include "util/quote.h"
 #include "util/run_record.h"
@@ -267,21 +268,13 @@ const char *failure_missed_backend(const struct train_config *cfg,
                                    const struct failure *failure,
                                    const struct failure_log *log)
 {
-    static const struct {
-        const char *text, *backend;
-    } signs[] = {
-        {"MASTER_ADDR", "torch"},    {"MASTER_PORT", "torch"},
-        {"init_method", "torch"},    {"variable RANK", "torch"},
-        {"TF_CONFIG", "tensorflow"}, {"coordinator_address", "jax"},
-        {"HOROVOD_GLOO", "horovod"},
-    };
-
     if (cfg->train_func_kind != TRAIN_FUNC_COMMAND || !cfg->backend ||
         strcmp(cfg->backend, "command") != 0)
         return NULL;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strstr(failure->message, signs[i].text) || strstr(log->tail, signs[i].text))
-            return signs[i].backend;
+    for (const struct backend_row *row = backend_rows; row->name; row++)
+        for (const char *const *sign = row->signs; sign && *sign; sign++)
+            if (strstr(failure->message, *sign) || strstr(log->tail, *sign))
+                return row->name;
     return NULL;
 }
 

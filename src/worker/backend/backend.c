@@ -35,18 +35,19 @@ const struct backend_ops backend_none = {
 
 /* ---- The table ---- */
 
-#define ROW(name) {#name, &backend_##name},
+#define ROW(id, ...) {#id, &backend_##id},
 
 static const struct {
     const char *name;
     const struct backend_ops *ops;
 } backends[] = {BACKENDS(ROW)};
 
+#define TEXT(id, ...) ", " #id
 #define N_BACKENDS (sizeof backends / sizeof backends[0])
 
 int backend_find(const char *name, const struct backend_ops **out, struct error *err)
 {
-    static const char known[] = BACKENDS(REGISTRY_TEXT);
+    static const char known[] = BACKENDS(TEXT);
 
     for (size_t i = 0; i < N_BACKENDS; i++) {
         if (strcmp(name, backends[i].name) == 0) {

@@ -4,9 +4,9 @@
  * backend.c, "command" (a child that knows no framework) in framework.c.
  *
  * To add a framework: write a file that defines a `struct backend_ops`. on_start()
- * starts it and sets b->comm, on_shutdown() stops it. Add its name to BACKENDS
- * (config/registry.h), from which the table of backends and the words of the key
- * `backend` are made, and describe it in raytrain.cfg(5). Take the variables from the
+ * starts it and sets b->comm, on_shutdown() stops it. Add a row to BACKENDS
+ * (config/backend_row.h), from which tables, words and completions are made, and a
+ * paragraph to "BACKENDS OF COMMANDS" in raytrain-run(1). Take the variables from the
  * source of the framework, and write its version down in HACKING.md.
  */
 #ifndef RAYTRAIN_BACKEND_BACKEND_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "comm/comm.h"
-#include "config/registry.h"
+#include "config/backend_row.h"
 #include "wireup/wireup.h"
 
 struct backend;
@@ -69,12 +69,12 @@ struct backend {
 };
 
 /* backend_mpi, backend_none, ... */
-#define BACKEND_DECLARE(name) extern const struct backend_ops backend_##name;
+#define BACKEND_DECLARE(id, ...) extern const struct backend_ops backend_##id;
 BACKENDS(BACKEND_DECLARE)
 #undef BACKEND_DECLARE
 
 int backend_find(const char *name, const struct backend_ops **out, struct error *err);
-/* Its name in the registry. */
+/* Its name, as in its row. */
 const char *backend_name(const struct backend_ops *ops);
 
 #endif
