@@ -257,7 +257,6 @@ heads_later () {
 	launcher/check
 	launcher/launch
 	launcher/local
-	launcher/show
 	launcher/slurm
 	launcher/tfevents
 	launcher/train

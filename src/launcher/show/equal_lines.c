@@ -1,3 +1,5 @@
+/* equal_lines.c - lines that wait for other ranks, in a ring, and the ranks that have
+ * printed each of them. */
 #include "show/equal_lines.h"
 
 #include <stdint.h>
@@ -62,8 +64,8 @@ static void oldest_emit(struct equal_lines *e)
     e->n--;
 }
 
-/* The same line, if another rank waits with it; not before what this rank printed last.
- */
+/* The same line, waiting from another rank, and later than what this rank printed
+ * last. */
 static struct waiting *line_find(struct equal_lines *e, int rank, bool is_error,
                                  const char *text, size_t n)
 {
@@ -77,7 +79,7 @@ static struct waiting *line_find(struct equal_lines *e, int rank, bool is_error,
     return NULL;
 }
 
-/* Without memory it is emitted alone. */
+/* Without memory, the line is emitted alone. */
 static struct waiting *line_append(struct equal_lines *e, bool is_error,
                                    const char *text, size_t n)
 {

@@ -1,3 +1,5 @@
+/* screen.c - text kept for standard output and standard error, and written by an outlet
+ * (event/outlet.h) each. */
 #include "config.h"
 
 #include "show/screen.h"
@@ -12,7 +14,7 @@
 #include "event/outlet.h"
 
 #define PLACE_BYTES (4 << 20) /* of each place */
-#define PUSH_BYTES 32768     /* at a time: less than an outlet keeps */
+#define PUSH_BYTES 32768     /* written at once: less than an outlet keeps */
 
 struct place {
     struct outlet *outlet;
@@ -25,9 +27,9 @@ struct place {
 
 struct screen {
     struct place out, err;
-    bool one; /* all goes to standard error */
+    bool one; /* everything goes to standard error */
     bool has_lost;
-    uint64_t lost; /* lines, since that was said last */
+    uint64_t lost; /* lines, since the last message about lost lines */
     const char *log_dir;
 };
 
@@ -94,7 +96,7 @@ static uint64_t place_newlines(const char *text, size_t n)
     return lines;
 }
 
-/* In the messages, also if it is standard output that has lost them. */
+/* The message goes to standard error, even if standard output has lost the lines. */
 static void lost_say(struct screen *s)
 {
     struct place *p = &s->err;
@@ -103,8 +105,8 @@ static void lost_say(struct screen *s)
 
     n = snprintf(said, sizeof said,
                  "%sraytrain: %" PRIu64
-                 " lines of output are not shown, since they were "
-                 "not read in time: see %.300s\n",
+                 " lines of output are not shown, because they "
+                 " were not read in time: see %.300s\n",
                  p->open && !p->block ? "\n" : "", s->lost, s->log_dir);
     if (n <= 0 || !place_fits(p, (size_t)n))
         return;
@@ -135,8 +137,8 @@ bool screen_has_lost(const struct screen *s)
 
 /* ---- To the outlets ---- */
 
-/* A message of this process begins a line of its own, also if the text does not end
- * one; the text that follows goes on where it was. */
+/* A message of this process starts on a new line even after text without a newline; the
+ * text that follows continues where it was. */
 static void piece_print(struct place *p, const char *text, size_t n)
 {
     bool marks = p->shared && !p->block;

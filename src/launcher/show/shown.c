@@ -1,8 +1,8 @@
 /*
- * shown.c - see shown.h.
+ * shown.c - the channel from the workers to the screen.
  *
  *   Lines        of the ranks, put together from pieces
- *   The channel  is read, but not faster than that is good for this process
+ *   The channel  read, at a limited rate
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 
 #define TICK_S        0.02
 #define READ_BYTES    65536
-#define READS_A_TICK  16        /* a rank that never stops printing costs no more */
+#define READS_A_TICK  16        /* a limit for ranks that never stop printing */
 #define CHANNEL_BYTES (1 << 20) /* of the pipe, if the system allows it */
 #define LINE_BYTES    16384     /* a longer line is cut */
 
@@ -38,12 +38,12 @@ struct shown {
     struct shown_spec spec;
     struct screen *screen;
     int fd, timer;
-    bool paused; /* fd is not in the loop until the next tick */
+    bool paused; /* fd is out of the loop until the next tick */
     bool ended;
     bool alone;   /* one rank alone is shown */
     bool changed; /* since the last call of live */
     bool finished;
-    bool pushed;        /* the screen has all of it */
+    bool pushed;        /* the screen has written all of it */
     int reads;          /* since the last tick */
     struct part *parts; /* of each rank, two: standard output, standard error */
     struct equal_lines *lines;
@@ -115,7 +115,8 @@ static struct part *part_of(const struct shown *s, int rank, bool is_error)
     return &s->parts[2 * rank + is_error];
 }
 
-/* What the rank is replacing; the more recent one is more likely on standard error. */
+/* Pass on the line that the rank is replacing. Progress bars are usually on standard
+ * error. */
 static void live_tell(struct shown *s)
 {
     const char *line = NULL;
@@ -167,7 +168,7 @@ static void line_take(struct shown *s, const char *line, size_t n)
     piece_take(s, &piece);
 }
 
-/* A line that is longer than any that is sent is cut. */
+/* A line longer than the protocol allows is cut. */
 static void text_take(struct shown *s, const char *text, size_t n)
 {
     for (const char *end = text + n, *next; text < end; text = next) {
@@ -197,7 +198,7 @@ static void channel_end(struct shown *s)
     s->ended = true;
 }
 
-/* Returns false once there is nothing to be read now. */
+/* Returns false when there is nothing to read now. */
 static bool channel_read(struct shown *s)
 {
     static char text[READ_BYTES];

@@ -2,14 +2,14 @@
  * shown.h - what workers print, on the terminal of raytrain-run: standard output to its
  * standard output, standard error to its standard error.
  *
- * The output of one rank appears as it is, byte by byte, unless a progress block is on
- * the same terminal: then in whole lines above it, and what a rank replaces by carriage
- * returns (a progress bar) is passed to `live`. The output of several ranks appears in
- * lines with "NODE:RANK: " before each, and a line that several ranks print at about
- * the same time once.
+ * The output of one rank is shown unchanged, unless a progress block is on the same
+ * terminal: then it is shown in whole lines above the block, and a line that a rank
+ * replaces by carriage returns (a progress bar) is passed to `live`. With several
+ * ranks, each line begins with "NODE:RANK: ", and a line that several ranks print at
+ * about the same time is shown once.
  *
- * Nothing waits for the terminal: a bounded amount is kept, and how many lines are lost
- * then is said. The logs have all of it.
+ * Nothing waits for the terminal: a limited amount is kept, and a message counts the
+ * lines that are lost beyond it. The logs have all lines.
  */
 #ifndef RAYTRAIN_SHOW_SHOWN_H
 #define RAYTRAIN_SHOW_SHOWN_H
@@ -27,26 +27,28 @@ struct shown_spec {
     const char *log_dir;          /* for messages; outlives it */
     struct event_loop *loop;
     bool block;       /* a progress block is drawn on standard error */
-    bool out_is_used; /* standard output is for other things: all goes to the other */
-    /* Something was printed, and this line is being replaced (NULL: none). */
+    /* standard output is used for something else: all goes to standard error */
+    bool out_is_used;
+    /* Called after output: the line that is being replaced, NULL if there is none. */
     void (*live)(void *arg, const char *line);
     void *arg;
 };
 
-/* *channel: where workers write (protocol/output_wire.h): the caller passes it to them,
- * and closes it. RAYTRAIN_ENOMEM. */
+/* *channel: the descriptor where workers write (protocol/output_wire.h). The caller
+ * passes it to them and closes it. RAYTRAIN_ENOMEM. */
 int shown_create(const struct shown_spec *spec, struct shown **out, int *channel,
                  struct error *err);
-/* The other end, for a process that is to read it if this one dies. */
+/* The end that is read, for a process that keeps reading if this one dies. */
 int shown_fd(const struct shown *s);
-/* No process has the channel open any more, and all has been read. NULL is fine. */
+/* True when no process has the channel open any more, and all has been read. NULL is
+ * fine. */
 bool shown_ended(const struct shown *s);
-/* Was all of it shown? Not if lines were lost. */
+/* Was all output shown? False if lines were lost. */
 bool shown_whole(const struct shown *s);
-/* The workers have ended: what is left is printed, also what is not a whole line. NULL
- * is fine. */
+/* Call it after the workers have ended: prints what is left, even a line without a
+ * newline. NULL is fine. */
 void shown_finish(struct shown *s);
-/* Has the terminal all of it? NULL is fine. */
+/* Has everything been written to the terminal? NULL is fine. */
 bool shown_is_read(const struct shown *s);
 /* NULL is fine. */
 void shown_destroy(struct shown *s);

@@ -1,5 +1,5 @@
-/* tee.c - see tee.h: the command of a worker that is shown, and the process before it.
- */
+/* tee.c - the command of a worker that is shown, and how raytrain-keeper becomes that
+ * worker. What the process beside the worker does is in tee_process.c. */
 #include "config.h"
 
 #include "show/tee.h"
@@ -57,7 +57,8 @@ static int rank_of_environment(void)
     return -1;
 }
 
-/* Slurm, or the local launcher, has opened the one of standard error. */
+/* Open the log of standard output; Slurm or the local launcher has opened that of
+ * standard error. */
 static int out_log_open(char *const *argv, int rank, struct error *err)
 {
     const char *node = strcmp(argv[2], "-") == 0 ? getenv("SLURMD_NODENAME") : argv[2];
@@ -72,8 +73,8 @@ static int out_log_open(char *const *argv, int rank, struct error *err)
     return fd < 0 ? fs_error(err, "open", path) : fd;
 }
 
-/* Without the worker's variables, by which its processes are known, but with the mark
- * by which what is left of a group is found. */
+/* The environment without the variables that identify a worker's processes, but with
+ * the mark by which the processes of a group are found. */
 static char **tee_environment(void)
 {
     static const char *const kept[] = {"RAYTRAIN_GROUP=", "PATH=", "LD_LIBRARY_PATH="};
@@ -88,7 +89,7 @@ static char **tee_environment(void)
     return env ? env : calloc(1, sizeof *env);
 }
 
-/* In a session of its own: the end of the worker's group is not its end. */
+/* Run in a new session, so that it outlives the worker's process group. */
 static _Noreturn void tee_become(const int fds[TEE_END - TEE_OUT], int rank,
                                  pid_t worker)
 {
@@ -117,7 +118,7 @@ static _Noreturn void tee_become(const int fds[TEE_END - TEE_OUT], int rank,
     _exit(1);
 }
 
-/* Not as a child of the worker, which may wait for any of its children. */
+/* Fork twice: the worker may wait for any of its children. */
 static int tee_start(const int fds[TEE_END - TEE_OUT], int rank, struct error *err)
 {
     pid_t worker = getpid(), child = fork();
@@ -136,7 +137,7 @@ static int tee_start(const int fds[TEE_END - TEE_OUT], int rank, struct error *e
     return 0;
 }
 
-/* For what is not to be shown (worker/rank/own_words.h). */
+/* Pass on the log, for text that must not be shown (worker/rank/own_words.h). */
 static int log_leave(int err_log, struct error *err)
 {
     char number[16];

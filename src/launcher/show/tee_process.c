@@ -1,7 +1,7 @@
 /*
- * tee_process.c - what the process beside a shown worker does: see tee.h.
+ * tee_process.c - what the process beside a shown worker (tee.h) does.
  *
- *   The channel    lines for raytrain-run, bounded
+ *   The channel    lines for raytrain-run, up to a limit
  *   A stream       from a pipe into a log, and a copy into the channel
  *   The loop       until the worker has ended
  */
@@ -26,23 +26,24 @@
 
 #define CHANNEL_KEPT_BYTES (1 << 20) /* that the channel has not taken */
 #define READ_BYTES 65536
-#define GATHER_MS  3 /* a pipe with little in it is not read again before */
+#define GATHER_MS  3 /* the shortest time between two reads of a pipe */
 #define LITTLE     8192
-#define LOOK_MS    100 /* whether the worker has ended, on kernels without pidfds */
-#define END_S      1.0 /* for the channel, once the worker has ended */
+/* between two checks for the worker's end, on kernels without pidfds */
+#define LOOK_MS    100
+#define END_S      1.0 /* time for the channel after the worker has ended */
 
 struct channel {
-    int fd; /* -1: nothing reads it any more */
+    int fd; /* -1: its reader is gone */
     int rank;
     char *kept; /* lines in [begin, n) */
     size_t begin, n;
-    uint64_t lost; /* lines, since the last one that was kept */
+    uint64_t lost; /* lines lost since the last one that was kept */
 };
 
 struct stream {
-    int fd, log; /* fd -1: at its end */
+    int fd, log; /* fd is -1 at the end */
     enum output_kind kind;
-    bool failed; /* the log cannot be written, which has been said */
+    bool failed; /* the log cannot be written, which was reported */
 };
 
 struct tee {
@@ -53,7 +54,7 @@ struct tee {
 
 /* ---- The channel ---- */
 
-/* Whole lines, as many as a pipe takes in one piece. */
+/* As many whole lines as a pipe accepts in one write. */
 static size_t piece_end(const struct channel *c)
 {
     size_t end = c->n - c->begin;
@@ -135,7 +136,8 @@ static void log_write(struct tee *t, struct stream *s, const char *text, size_t 
     channel_add(&t->channel, OUTPUT_NOTE, said, strlen(said));
 }
 
-/* Returns the number of bytes read; 0: there is nothing now, or it is at its end. */
+/* Returns the number of bytes read; 0: there is nothing now, or the stream has
+ * ended. */
 static size_t stream_take(struct tee *t, struct stream *s)
 {
     static char text[READ_BYTES];
@@ -160,7 +162,7 @@ static size_t stream_take(struct tee *t, struct stream *s)
 
 /* ---- The loop ---- */
 
-/* Error first: a traceback is more than what came before it. */
+/* Standard error first: a traceback matters most. */
 static size_t streams_take(struct tee *t)
 {
     size_t n = stream_take(t, &t->streams[1]);
@@ -191,7 +193,8 @@ static void tee_follow(struct tee *t)
     }
 }
 
-/* What is in the pipes, or is printed by others meanwhile: not without end. */
+/* Read what is left in the pipes. Other processes may still print, so only for a
+ * limited time. */
 static void tee_finish(struct tee *t)
 {
     double until = clock_now() + END_S;
