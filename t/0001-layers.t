@@ -258,7 +258,6 @@ heads_later () {
 	launcher/launch
 	launcher/local
 	launcher/slurm
-	launcher/tfevents
 	launcher/train
 	launcher/view
 	launcher/watch

@@ -1,3 +1,4 @@
+/* crc32c.c - CRC-32C by a table of 256 entries. */
 #include "tfevents/crc32c.h"
 
 #include <pthread.h>

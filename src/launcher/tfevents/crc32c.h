@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 uint32_t crc32c(const void *data, size_t n);
-/* As records have it: rotated, and a constant added, so that the checksum of data that
- * contain checksums is sound. */
+/* The masked form in records: rotated, plus a constant, since a CRC of data that
+ * contain CRCs is weak. */
 uint32_t crc32c_masked(const void *data, size_t n);
 
 #endif

@@ -1,3 +1,5 @@
+/* event_files.c - the names of a run's event files, and a search for the last event
+ * with a tag. Their records are read by record.c. */
 #include "tfevents/event_files.h"
 
 #include <ctype.h>
@@ -47,7 +49,7 @@ static void names_free(struct dirent **names, int n)
     free(names);
 }
 
-/* The clock may have gone back, or have stood still since the last file. */
+/* A time after that of the last file, even if the clock was set back. */
 static int64_t time_after(struct dirent **names, int n)
 {
     int64_t now = clock_unix();
@@ -88,7 +90,7 @@ struct last {
     bool no_memory;
 };
 
-/* Most records are not the last one: look at their bytes only. */
+/* Only keep the bytes: most records are not the last one. */
 static void record_keep(void *arg, const void *data, size_t n)
 {
     struct last *last = arg;

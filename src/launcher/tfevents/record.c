@@ -1,3 +1,4 @@
+/* record.c - records of event files appended to a buffer, and read from a file. */
 #include "tfevents/record.h"
 
 #include <fcntl.h>
@@ -74,8 +75,8 @@ void record_buffer_clear(struct record_buffer *buffer)
 
 /* ---- Reading ---- */
 
-/* The data of the next record with their checksum, in *data, which grows. False: there
- * is no complete and sound one. */
+/* Read the data of the next record and their checksum into *data, which grows. False:
+ * no complete, undamaged record follows. */
 static bool record_read(FILE *file, uint8_t **data, size_t *room, size_t *n)
 {
     uint8_t head[HEAD], *more;

@@ -10,10 +10,10 @@
 
 #include "util/error.h"
 
-/* Longer ones are not read: the length is not that of a record. */
+/* A longer length is damage. */
 #define EVENT_RECORD_BYTES_MAX (256u << 20)
 
-/* Whole records, one after the other, to be written. All zeros: empty. */
+/* Whole records, one after the other, to write. All zeros: empty. */
 struct record_buffer {
     uint8_t *data;
     size_t n, room;
@@ -22,7 +22,8 @@ struct record_buffer {
 /* Append a record of n bytes, and return where the caller puts them before
  * record_end(). NULL without memory: then nothing was appended. */
 uint8_t *record_begin(struct record_buffer *buffer, size_t n);
-/* The record of n bytes that was begun last has its data: fill in the checksums. */
+/* Fill in the checksums of the record of n bytes that was begun last, after its
+ * data. */
 void record_end(struct record_buffer *buffer, size_t n);
 void record_buffer_clear(struct record_buffer *buffer);
 

@@ -1,6 +1,6 @@
 /*
- * run_events.c - the sections: values of a report; reports as events; the file; catching
- * up.
+ * run_events.c - the values of a report, reports as events, the file, and catching up
+ * with result.json.
  */
 #include "tfevents/run_events.h"
 
@@ -20,25 +20,25 @@
 #include "util/fault.h"
 #include "util/fs.h"
 
-#define OWN         "raytrain/" /* before the names of what is not the user's metric */
+#define OWN         "raytrain/" /* prefix of names that are not metrics of the user */
 #define TAG_ATTEMPT OWN "attempt"
 
-#define WRITE_BYTES (1u << 20) /* more are written before old reports are read on */
-#define KEEP_BYTES  (8u << 20) /* of records that cannot be written */
+#define WRITE_BYTES (1u << 20) /* above this, write before reading more old reports */
+#define KEEP_BYTES  (8u << 20) /* the limit for records that cannot be written */
 
 struct run_events {
     char *run_dir;
     json_t *parameters;
 
     struct record_buffer pending; /* not yet in the file */
-    char *path;                   /* of the file; NULL: there is none */
+    char *path;                   /* NULL: there is no file */
     int fd;                       /* -1: it has not been created */
-    uint64_t end;                 /* of what was written whole */
+    uint64_t end;                 /* of the last whole record */
     int writes;
 
-    /* The last report in the files or pending, as far as it is known. */
-    bool known;    /* whether there is one */
-    bool has_last; /* there is one, this: */
+    /* The last report in the files or pending. */
+    bool known;    /* whether has_last is known */
+    bool has_last; /* a report exists: */
     int attempt;
     int64_t iteration;
     bool behind; /* there are later ones in result.json */
@@ -156,7 +156,7 @@ static void metric_add(struct values *all, const char *name, const json_t *repor
                        const json_t *ranks)
 {
     const json_t *value = json_object_get(report, name);
-    /* If it is a vector with infinities. */
+    /* The vector as text, if it has infinities. */
     const json_t *whole = json_object_get(
         json_object_get(json_object_get(report, "by_rank"), name), "rank0");
 
@@ -175,7 +175,7 @@ static void metric_add(struct values *all, const char *name, const json_t *repor
     }
 }
 
-/* What a report has besides the user's metrics, and is of interest as a curve. */
+/* What a report has besides the user's metrics that is worth a curve. */
 static const char *const figures[] = {
     "attempt",     "world_size",       "time_total_s",       "time_this_iter_s",
     "data_wait_s", "checkpoint_bytes", "checkpoint_stall_s", "checkpoint_write_s",
@@ -222,8 +222,8 @@ static int file_begin(struct run_events *events, struct error *err)
     return error_no_memory(err);
 }
 
-/* Reports have their time in whole seconds, but the time since their workers started
- * exactly. */
+/* The time of a report has whole seconds, but its time since the workers started is
+ * exact. */
 static double wall_time(struct run_events *events, int attempt, const json_t *report)
 {
     double since = json_number_value(json_object_get(report, "time_since_restore"));
@@ -259,7 +259,7 @@ static int report_write(struct run_events *events, int attempt, int64_t iteratio
     return error_no_memory(err);
 }
 
-/* In the order of time, attempts increase, and so do the iterations of each. */
+/* Attempts increase over time, and so do the iterations within each. */
 int run_events_add(struct run_events *events, const json_t *report, struct error *err)
 {
     int attempt = (int)json_integer_value(json_object_get(report, "attempt"));
@@ -299,7 +299,7 @@ static int pending_write(struct run_events *events, struct error *err)
     if (fault_point("events.write", events->writes++) < 0 ||
         fs_pwrite_full(events->fd, pending->data, pending->n, events->end) < 0) {
         fs_error(err, "write", events->path);
-        /* Readers see no half of a record; the next write replaces it in any case. */
+        /* Remove the partial record; if that fails, the next write replaces it. */
         (void)!ftruncate(events->fd, (off_t)events->end);
         return -1;
     }
@@ -344,7 +344,7 @@ struct catching {
     int rc;
 };
 
-/* There may be more reports than memory. */
+/* The reports may not all fit in memory. */
 static void old_report_add(void *arg, const json_t *report)
 {
     struct catching *c = arg;

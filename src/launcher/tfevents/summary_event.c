@@ -1,6 +1,6 @@
 /*
- * summary_event.c - events as messages of tfevents.proto. They are built from structs on the
- * stack and a few arrays, and packed into the buffer; only what is read is unpacked.
+ * summary_event.c - events as messages of tfevents.proto. Messages are built from
+ * structs on the stack and a few arrays, and packed into the buffer.
  */
 #include "tfevents/summary_event.h"
 
@@ -73,7 +73,7 @@ static int summary_write(struct record_buffer *buffer, double wall_time, int64_t
 
 /* ---- Numbers and texts ---- */
 
-/* What a text needs besides the value itself. */
+/* The structs that a text needs besides the value itself. */
 struct text_parts {
     Tfevents__SummaryMetadata metadata;
     Tfevents__PluginData plugin;
@@ -137,7 +137,7 @@ int tfevents_write_values(struct record_buffer *buffer, double wall_time, int64_
 
 /* ---- Hyperparameters ---- */
 
-/* A value without a number, of which the plugin reads the content. */
+/* A value without a number; the plugin reads its content. */
 static int hparams_write(struct record_buffer *buffer, double wall_time,
                          const char *tag, const Tfevents__HparamsData *hparams)
 {
@@ -166,7 +166,7 @@ struct hparam_parts {
     Tfevents__HparamValue value;
 };
 
-/* False: it is none of the types that hyperparameters can have. */
+/* False: hyperparameters cannot have this type. */
 static bool hparam_set(struct hparam_parts *parts, const char *name,
                        const json_t *value)
 {

@@ -22,14 +22,14 @@ struct tfevents_value {
 
 /* The first record of each file. */
 int tfevents_write_head(struct record_buffer *buffer, double wall_time);
-/* The first such event of a run is its start. After a later one, what there is of its
- * step and of later ones does not count any more. */
+/* The first such event of a run is its start. Each later one cancels the events of its
+ * step and of later steps. */
 int tfevents_write_start(struct record_buffer *buffer, double wall_time, int64_t step);
 int tfevents_write_values(struct record_buffer *buffer, double wall_time, int64_t step,
                           const struct tfevents_value *values, size_t n);
 
-/* The hyperparameters: an object, of which numbers, texts and truth values count.
- * `place`: where the models are. */
+/* The hyperparameters: the numbers, texts and booleans of an object. `place`: where the
+ * models are. */
 int tfevents_write_hyperparameters(struct record_buffer *buffer, double wall_time,
                                    const json_t *parameters, const char *place);
 
@@ -38,7 +38,7 @@ enum tfevents_status { TFEVENTS_SUCCESS, TFEVENTS_FAILURE };
 int tfevents_write_status(struct record_buffer *buffer, double wall_time,
                           enum tfevents_status status);
 
-/* The step of an event, and its number of this tag. False: it has none, or is no
+/* The step of an event, and its number with this tag. False: it has none, or is not an
  * event. */
 bool tfevents_read_number(const void *data, size_t n, const char *tag, int64_t *step,
                           double *number);
