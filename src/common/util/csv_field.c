@@ -18,7 +18,7 @@ void csv_cursor_clear(struct csv_cursor *c)
     c->room = 0;
 }
 
-static bool blank(const struct csv_cursor *c, char byte)
+static bool is_blank_byte(const struct csv_cursor *c, char byte)
 {
     return (byte == ' ' || byte == '\t') && byte != c->delimiter;
 }
@@ -33,7 +33,7 @@ bool csv_record_find(struct csv_cursor *c, const char *stop)
     while (c->at < stop) {
         const char *at = c->at;
 
-        while (at < c->end && blank(c, *at))
+        while (at < c->end && is_blank_byte(c, *at))
             at++;
         if (at == c->end) {
             if (c->last)

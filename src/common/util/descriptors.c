@@ -40,7 +40,7 @@ static int range_close(int first, int last, unsigned flags)
 }
 
 /* "17" -> 17; -1: not a number. */
-static int number(const char *text)
+static int descriptor_number(const char *text)
 {
     int n = 0;
 
@@ -73,7 +73,7 @@ static int each_close(int first, int last, bool cloexec)
     while ((n = syscall(SYS_getdents64, dir, buffer, sizeof buffer)) > 0)
         for (long at = 0; at < n;) {
             const struct entry *e = (const struct entry *)(buffer + at);
-            int fd = number(e->name);
+            int fd = descriptor_number(e->name);
 
             if (fd >= first && (last < 0 || fd <= last) && fd != dir)
                 one_close(fd, cloexec);

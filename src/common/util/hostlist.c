@@ -49,7 +49,7 @@ static int expansion_add(struct expansion *x, const char *name)
 }
 
 /* Read a number of at most HOSTLIST_DIGITS digits; advances *p. */
-static int number_read(const char **p, unsigned long *value)
+static int host_number_read(const char **p, unsigned long *value)
 {
     size_t digits = strspn(*p, "0123456789");
 
@@ -67,7 +67,7 @@ static int range_expand(struct expansion *x, const char *prefix, const char **ra
                         const char *tail)
 {
     unsigned long first, last;
-    int digits = number_read(range, &first);
+    int digits = host_number_read(range, &first);
     char name[HOSTLIST_NAME_MAX + 1];
 
     if (digits < 0)
@@ -75,7 +75,7 @@ static int range_expand(struct expansion *x, const char *prefix, const char **ra
     last = first;
     if (**range == '-') {
         ++*range;
-        if (number_read(range, &last) < 0)
+        if (host_number_read(range, &last) < 0)
             return expansion_fail(x, "a range needs two numbers, such as 1-3");
     }
     if (last < first)

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_there(char *path, size_t size, const char *dir, const char *below,
-                     const char *name)
+static bool program_is_there(char *path, size_t size, const char *dir,
+                             const char *below, const char *name)
 {
     return (size_t)snprintf(path, size, "%s/%s%s", dir, below, name) < size &&
            access(path, X_OK) == 0;
@@ -35,13 +35,13 @@ int installed_program(const char *name, char *path, size_t size, struct error *e
         self[n] = '\0';
         path_up(self);
         /* This program is in libexec as well */
-        if (is_there(path, size, self, "", name))
+        if (program_is_there(path, size, self, "", name))
             return 0;
         path_up(self);
-        if (is_there(path, size, self, "libexec/raytrain/", name))
+        if (program_is_there(path, size, self, "libexec/raytrain/", name))
             return 0;
     }
-    if (is_there(path, size, RAYTRAIN_LIBEXECDIR, "", name))
+    if (program_is_there(path, size, RAYTRAIN_LIBEXECDIR, "", name))
         return 0;
     return error_set(err, RAYTRAIN_ENOTFOUND,
                      "cannot find %s (looked at %s): is raytrain installed completely?",

@@ -34,7 +34,7 @@ static uint64_t node_available(const char *proc)
 }
 
 /* The number in a file. UINT64_MAX if there is none, or if the file says "max". */
-static uint64_t number_read(const char *dir, const char *name)
+static uint64_t file_number_read(const char *dir, const char *name)
 {
     char path[2 * PATH_MAX];
     unsigned long long bytes;
@@ -86,11 +86,11 @@ static uint64_t group_cache(const char *dir, const struct group_names *names)
 /* How much a group may still allocate; UINT64_MAX if it has no limit. */
 static uint64_t group_left(const char *dir, const struct group_names *names)
 {
-    uint64_t limit = number_read(dir, names->limit), use, cache;
+    uint64_t limit = file_number_read(dir, names->limit), use, cache;
 
     if (limit == UINT64_MAX)
         return limit;
-    use = number_read(dir, names->use);
+    use = file_number_read(dir, names->use);
     if (use == UINT64_MAX)
         return limit;
     cache = group_cache(dir, names);

@@ -84,7 +84,7 @@ static inline unsigned digits_below_eight(const char *at, uint64_t *value)
 }
 
 /* The same for any number of digits. */
-static inline const char *digits(const char *at, const char *end, uint64_t *value)
+static inline const char *any_digits(const char *at, const char *end, uint64_t *value)
 {
     unsigned n;
 
@@ -110,7 +110,7 @@ const char *number_int64(const char *at, const char *end, int64_t *value)
     bool minus = sign(&first, end);
     uint64_t x = 0;
 
-    last = digits(first, end, &x);
+    last = any_digits(first, end, &x);
     if (last == first)
         return at;
     if (last - first > DIGITS_MAX) {
@@ -396,10 +396,10 @@ static const char *long_float64(const char *at, const char *end, double *value)
     const char *point;
     double x;
 
-    point = d.end = digits(d.at, end, &d.w);
+    point = d.end = any_digits(d.at, end, &d.w);
     d.n = d.end - d.at;
     if (point < end && *point == '.') {
-        d.end = digits(point + 1, end, &d.w);
+        d.end = any_digits(point + 1, end, &d.w);
         d.exponent = -(d.end - point - 1);
         d.n -= d.exponent;
     }

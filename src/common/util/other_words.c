@@ -132,7 +132,7 @@ static const char *const tree_parameters[] = {
     "nthread",          "min_data_in_leaf",
 };
 
-static bool is_word(const char *word, const char *name, size_t n)
+static bool name_is_word(const char *word, const char *name, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if ((name[i] == '-' ? '_' : tolower((unsigned char)name[i])) != word[i])
@@ -144,7 +144,7 @@ static const struct other_word *word_find(const struct other_word *words,
                                           size_t n_words, const char *name, size_t n)
 {
     for (size_t i = 0; i < n_words; i++)
-        if (is_word(words[i].word, name, n))
+        if (name_is_word(words[i].word, name, n))
             return &words[i];
     return NULL;
 }
@@ -163,7 +163,7 @@ const struct other_word *other_key(const char *name, bool top)
 bool is_tree_parameter(const char *name)
 {
     for (size_t i = 0; i < N(tree_parameters); i++)
-        if (is_word(tree_parameters[i], name, strlen(name)))
+        if (name_is_word(tree_parameters[i], name, strlen(name)))
             return true;
     return false;
 }

@@ -64,7 +64,7 @@ static void all_abandoned_remove(const char *parent)
 }
 
 /* Is fd still the directory with that name? */
-static bool is_there(int fd, const char *path)
+static bool dir_is_there(int fd, const char *path)
 {
     struct stat held, named;
 
@@ -98,7 +98,7 @@ int private_dir_make(char path[PATH_MAX], size_t most)
         if (!mkdtemp(path))
             return -1;
         fd = private_dir_hold(path);
-        if (fd >= 0 && is_there(fd, path))
+        if (fd >= 0 && dir_is_there(fd, path))
             return fd;
         if (fd < 0 && errno != ENOENT)
             return -1;

@@ -207,7 +207,7 @@ int process_open(pid_t pid, struct process *p)
     return p->born == 0 ? -1 : 0;
 }
 
-static bool is_over(const struct process *p, int wait_ms)
+static bool process_is_over(const struct process *p, int wait_ms)
 {
     struct pollfd end = {.fd = p->fd, .events = POLLIN};
 
@@ -227,7 +227,7 @@ bool process_wait(const struct process *p, int timeout_ms)
 
         if (p->fd < 0 && (wait_ms < 0 || wait_ms > LOOK_EVERY_MS))
             wait_ms = LOOK_EVERY_MS;
-        over = is_over(p, wait_ms);
+        over = process_is_over(p, wait_ms);
         if (over || (timeout_ms >= 0 && clock_now() >= until))
             return over || (p->fd < 0 && process_birth(p->pid) != p->born);
     }
@@ -258,7 +258,7 @@ void place_of_self(char place[PLACE_MAX])
     snprintf(place, PLACE_MAX, "%s %s %lu", host, boot, (unsigned long)ns.st_ino);
 }
 
-static uint32_t number;
+static uint32_t own_place_number;
 
 /* FNV-1a. */
 static void number_find(void)
@@ -266,9 +266,9 @@ static void number_find(void)
     char place[PLACE_MAX];
 
     place_of_self(place);
-    number = 2166136261u;
+    own_place_number = 2166136261u;
     for (const char *c = place; *c; c++)
-        number = (number ^ (unsigned char)*c) * 16777619u;
+        own_place_number = (own_place_number ^ (unsigned char)*c) * 16777619u;
 }
 
 uint32_t place_number(void)
@@ -276,7 +276,7 @@ uint32_t place_number(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, number_find);
-    return number;
+    return own_place_number;
 }
 
 /* ---- This process's signals ---- */

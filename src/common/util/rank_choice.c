@@ -10,7 +10,7 @@
 static const struct {
     const char *word;
     int first, last; /* first > last: no rank */
-} words[] = {{"none", 0, -1}, {"rank0", 0, 0}, {"all", 0, INT_MAX}};
+} choice_words[] = {{"none", 0, -1}, {"rank0", 0, 0}, {"all", 0, INT_MAX}};
 
 static bool number_take(const char **at, int *number)
 {
@@ -50,10 +50,10 @@ static bool range_next(const char *text, const char **at, int *first, int *last)
     if (!text || (*at && !**at))
         return false;
     if (!*at) {
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            if (strcmp(text, words[i].word) == 0) {
-                *first = words[i].first;
-                *last = words[i].last;
+        for (size_t i = 0; i < sizeof choice_words / sizeof *choice_words; i++)
+            if (strcmp(text, choice_words[i].word) == 0) {
+                *first = choice_words[i].first;
+                *last = choice_words[i].last;
                 *at = "";
                 return *first <= *last;
             }
@@ -67,8 +67,8 @@ bool rank_choice_is_valid(const char *text)
     const char *at = text;
     int first, last;
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i].word) == 0)
+    for (size_t i = 0; i < sizeof choice_words / sizeof *choice_words; i++)
+        if (strcmp(text, choice_words[i].word) == 0)
             return true;
     do
         if (!range_take(&at, &first, &last))

@@ -90,7 +90,7 @@ static int parts_open(const char *path, unsigned depth, int how)
     return fd;
 }
 
-static int file_open(const char *path, unsigned depth)
+static int record_file_open(const char *path, unsigned depth)
 {
     int fd = parts_open(path, depth, HOW_FILE);
     struct stat st;
@@ -106,12 +106,12 @@ static int file_open(const char *path, unsigned depth)
 
 int record_open(const char *path, unsigned depth)
 {
-    int fd = file_open(path, depth);
+    int fd = record_file_open(path, depth);
 
     if (fd >= 0 || errno != ENOENT)
         return fd;
     fs_look_again(path);
-    return file_open(path, depth);
+    return record_file_open(path, depth);
 }
 
 int record_open_dir(const char *path, unsigned depth)

@@ -12,7 +12,7 @@ static int letter_fold(char c)
     return c == '-' ? '_' : tolower((unsigned char)c);
 }
 
-static size_t least(size_t a, size_t b)
+static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -35,11 +35,11 @@ size_t suggest_distance(const char *a, const char *b)
         for (size_t j = 1; j <= nb; j++) {
             int x = letter_fold(a[i - 1]), y = letter_fold(b[j - 1]);
 
-            row[j] = least(above[j], row[j - 1]) + 1;
-            row[j] = least(row[j], above[j - 1] + (x != y));
+            row[j] = least_of(above[j], row[j - 1]) + 1;
+            row[j] = least_of(row[j], above[j - 1] + (x != y));
             if (i > 1 && j > 1 && x == letter_fold(b[j - 2]) &&
                 y == letter_fold(a[i - 2]))
-                row[j] = least(row[j], above2[j - 2] + 1);
+                row[j] = least_of(row[j], above2[j - 2] + 1);
         }
     }
     return rows[na % 3][nb];
