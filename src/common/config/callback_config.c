@@ -93,8 +93,8 @@ const char *callback_kind_name(int kind)
     return names[kind];
 }
 
-static int kind_of(const char *name, const struct config_node *node,
-                   const struct config_where *where)
+static int callback_kind_of(const char *name, const struct config_node *node,
+                            const struct config_where *where)
 {
     char quoted[QUOTE_TEXT_MAX];
     const char *near;
@@ -159,7 +159,7 @@ static int callback_add(struct callbacks_config *cfg, const char *type,
                         const struct config_where *where)
 {
     struct config_where here = config_where_below(where, type);
-    int kind = kind_of(type, node, where);
+    int kind = callback_kind_of(type, node, where);
     struct callback_config *grown;
 
     if (kind < 0)
@@ -197,8 +197,9 @@ static int group_add(struct callbacks_config *cfg, const struct config_node *ite
     return rc;
 }
 
-static int item_add(struct callbacks_config *cfg, const struct config_node *item,
-                    const struct config_where *where)
+static int callback_item_add(struct callbacks_config *cfg,
+                             const struct config_node *item,
+                             const struct config_where *where)
 {
     if (item->type == NODE_STRING)
         return callback_add(cfg, item->string, NULL, item, where);
@@ -233,7 +234,7 @@ int callbacks_config_set(struct callbacks_config *cfg, const struct config_node 
                                "what reports are passed to");
     }
     for (size_t i = 0; i < node->n_items; i++)
-        if (item_add(&made, &node->items[i], where)) {
+        if (callback_item_add(&made, &node->items[i], where)) {
             callbacks_config_clear(&made);
             return -1;
         }

@@ -53,9 +53,9 @@ static int values_get(struct column_numbers *of, const struct config_node *node,
     return 0;
 }
 
-static int column_add(struct numbers_by_column *numbers, const char *column,
-                      const struct config_node *node, const char *doc,
-                      const struct config_where *where)
+static int numbered_column_add(struct numbers_by_column *numbers, const char *column,
+                               const struct config_node *node, const char *doc,
+                               const struct config_where *where)
 {
     struct column_numbers *grown =
         reallocarray(numbers->of, numbers->n + 1, sizeof *grown);
@@ -71,8 +71,9 @@ static int column_add(struct numbers_by_column *numbers, const char *column,
 }
 
 /* { column = "x y"; value = 4; } */
-static int item_add(struct numbers_by_column *numbers, const struct config_node *item,
-                    const char *doc, const struct config_where *where)
+static int number_item_add(struct numbers_by_column *numbers,
+                           const struct config_node *item, const char *doc,
+                           const struct config_where *where)
 {
     const struct config_node *column = NULL, *value = NULL;
 
@@ -84,7 +85,7 @@ static int item_add(struct numbers_by_column *numbers, const struct config_node 
     }
     if (!column || !value || item->n_items != 2 || column->type != NODE_STRING)
         return config_expected(where, item, "{ column = \"NAME\"; value = ...; }", doc);
-    return column_add(numbers, column->string, value, doc, where);
+    return numbered_column_add(numbers, column->string, value, doc, where);
 }
 
 static int all_add(struct numbers_by_column *numbers, const struct config_node *node,
@@ -94,12 +95,12 @@ static int all_add(struct numbers_by_column *numbers, const struct config_node *
                   node->items[0].type == NODE_GROUP;
 
     if (node->type != NODE_GROUP && !groups)
-        return column_add(numbers, NULL, node, doc, where);
+        return numbered_column_add(numbers, NULL, node, doc, where);
     for (size_t i = 0; i < node->n_items; i++) {
         const struct config_node *item = &node->items[i];
 
-        if (groups ? item_add(numbers, item, doc, where)
-                   : column_add(numbers, item->name, item, doc, where))
+        if (groups ? number_item_add(numbers, item, doc, where)
+                   : numbered_column_add(numbers, item->name, item, doc, where))
             return -1;
     }
     return 0;

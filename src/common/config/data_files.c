@@ -38,7 +38,7 @@ enum name_use {
 static const struct {
     const char *format, *name;
     enum name_use use;
-} names[] = {
+} known_names[] = {
     {"idx", "*-labels-idx1-ubyte", NAME_LABELS},
     {"idx", "*-labels-idx1-ubyte.gz", NAME_LABELS},
     {"idx", "*[-.]idx?-ubyte", NAME_DATA},
@@ -59,20 +59,21 @@ static const struct {
     TEXT_NAMES("text", "*.txt", NAME_TEXT_ONLY),
 };
 
-#define N_NAMES (sizeof names / sizeof *names)
+#define N_NAMES (sizeof known_names / sizeof *known_names)
 
 static bool row_is_data(size_t i, const char *format)
 {
     if (!format)
-        return names[i].use == NAME_DATA || names[i].use == NAME_TEXT;
-    return names[i].use != NAME_LABELS && strcmp(names[i].format, format) == 0;
+        return known_names[i].use == NAME_DATA || known_names[i].use == NAME_TEXT;
+    return known_names[i].use != NAME_LABELS &&
+           strcmp(known_names[i].format, format) == 0;
 }
 
 /* Endings may be in upper or lower case, since other systems do not distinguish
  * them. */
 static bool name_fits(size_t i, const char *name)
 {
-    return fnmatch(names[i].name, name, FNM_CASEFOLD) == 0;
+    return fnmatch(known_names[i].name, name, FNM_CASEFOLD) == 0;
 }
 
 /* The row of a name, N_NAMES if there is none. */
@@ -80,8 +81,8 @@ static size_t name_find(const char *name, const char *format)
 {
     size_t i = 0;
 
-    while (i < N_NAMES &&
-           ((format && strcmp(names[i].format, format) != 0) || !name_fits(i, name)))
+    while (i < N_NAMES && ((format && strcmp(known_names[i].format, format) != 0) ||
+                           !name_fits(i, name)))
         i++;
     return i;
 }
@@ -91,15 +92,16 @@ const char *data_files_text_format(const char *path)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
     for (size_t i = 0; i < N_NAMES; i++)
-        if (names[i].use >= NAME_TEXT && name_fits(i, name))
-            return names[i].format;
+        if (known_names[i].use >= NAME_TEXT && name_fits(i, name))
+            return known_names[i].format;
     return NULL;
 }
 
 bool data_files_is_text(const char *format)
 {
     for (size_t i = 0; i < N_NAMES; i++)
-        if (names[i].use >= NAME_TEXT && strcmp(names[i].format, format) == 0)
+        if (known_names[i].use >= NAME_TEXT &&
+            strcmp(known_names[i].format, format) == 0)
             return true;
     return false;
 }
@@ -111,9 +113,9 @@ static void names_describe(const char *format, char *text, size_t size)
 
     text[0] = '\0';
     for (size_t i = 0; i < N_NAMES; i++)
-        if (row_is_data(i, format) && used + strlen(names[i].name) + 3 < size)
+        if (row_is_data(i, format) && used + strlen(known_names[i].name) + 3 < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
-                                     names[i].name);
+                                     known_names[i].name);
 }
 
 /* ---- The list ---- */
@@ -177,7 +179,8 @@ static int entry_add(const char *directory, const struct dirent *entry,
     bool data = row < N_NAMES && row_is_data(row, format);
     char *path;
 
-    if (entry->d_name[0] == '.' || (row < N_NAMES && names[row].use == NAME_LABELS))
+    if (entry->d_name[0] == '.' ||
+        (row < N_NAMES && known_names[row].use == NAME_LABELS))
         return 0;
     while (n > 1 && directory[n - 1] == '/')
         n--;

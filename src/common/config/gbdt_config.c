@@ -34,7 +34,7 @@ void gbdt_config_init(struct gbdt_config *cfg)
 /* ---- Validation ---- */
 
 /* A column is only used once. */
-static int columns_check(const struct gbdt_config *cfg, struct error *err)
+static int label_columns_check(const struct gbdt_config *cfg, struct error *err)
 {
     const struct {
         const char *key, *column;
@@ -105,12 +105,12 @@ int gbdt_config_validate(struct gbdt_config *cfg, const struct dataset_config *d
                          "early_stopping_metric is set, but early_stopping_rounds is "
                          "not: after how many rounds without progress is the training "
                          "to stop?");
-    return columns_check(cfg, err);
+    return label_columns_check(cfg, err);
 }
 
 /* ---- Parameters as texts ---- */
 
-static char *text_of(const json_t *value)
+static char *param_text(const json_t *value)
 {
     if (json_is_string(value))
         return strdup(json_string_value(value));
@@ -120,6 +120,6 @@ static char *text_of(const json_t *value)
 char *gbdt_param_text(const json_t *value, bool lists, size_t i)
 {
     if (lists && json_is_array(value))
-        return i < json_array_size(value) ? text_of(json_array_get(value, i)) : NULL;
-    return i == 0 ? text_of(value) : NULL;
+        return i < json_array_size(value) ? param_text(json_array_get(value, i)) : NULL;
+    return i == 0 ? param_text(value) : NULL;
 }

@@ -170,8 +170,8 @@ static int input_add(struct predict_inputs *inputs, struct predict_input *in,
     return 0;
 }
 
-static int item_add(struct predict_inputs *inputs, const struct config_node *item,
-                    const struct config_where *where)
+static int input_item_add(struct predict_inputs *inputs, const struct config_node *item,
+                          const struct config_where *where)
 {
     struct predict_input in = {.name = NULL};
     struct config_where here = *where;
@@ -263,7 +263,7 @@ int predict_inputs_set(struct predict_inputs *inputs, const struct config_node *
                                "\"float32\"; } )",
                                "the columns of the rows that a service gets");
     for (size_t i = 0; i < node->n_items; i++)
-        if (item_add(&made, &node->items[i], where)) {
+        if (input_item_add(&made, &node->items[i], where)) {
             predict_inputs_clear(&made);
             return -1;
         }

@@ -401,11 +401,11 @@ static const struct config_key keys_of_batch_mapper[] = {
 };
 
 #define TABLE_OF(kind) CONFIG_TABLE(keys_of_##kind),
-static const struct config_table tables[] = {PREPROCESSORS(TABLE_OF)};
+static const struct config_table kind_tables[] = {PREPROCESSORS(TABLE_OF)};
 
 /* ---- One preprocessor ---- */
 
-static void defaults(struct preprocessor_config *cfg, int kind)
+static void kind_defaults(struct preprocessor_config *cfg, int kind)
 {
     *cfg = (struct preprocessor_config){
         .kind = kind, .quantile_range = {0.25, 0.75}, .norm = NORM_L2, .right = true};
@@ -413,7 +413,7 @@ static void defaults(struct preprocessor_config *cfg, int kind)
 
 static void clear(struct preprocessor_config *cfg)
 {
-    config_clear(&tables[cfg->kind], cfg);
+    config_clear(&kind_tables[cfg->kind], cfg);
 }
 
 static bool listed(char *const *names, size_t n, const char *name)
@@ -597,8 +597,8 @@ static int kind_add(struct preprocessors_config *cfg, const struct config_node *
     if (!grown)
         return config_fail_memory(where);
     cfg->list = grown;
-    defaults(&grown[cfg->n], kind);
-    return config_apply(&tables[kind], &grown[cfg->n++], node, where) ||
+    kind_defaults(&grown[cfg->n], kind);
+    return config_apply(&kind_tables[kind], &grown[cfg->n++], node, where) ||
                    check(&grown[cfg->n - 1], node, where) ||
                    library_complete(&grown[cfg->n - 1], where)
                ? -1
@@ -627,8 +627,9 @@ static int typed_add(struct preprocessors_config *cfg, const struct config_node 
     return rc;
 }
 
-static int item_add(struct preprocessors_config *cfg, const struct config_node *item,
-                    const struct config_where *where)
+static int preprocessor_item_add(struct preprocessors_config *cfg,
+                                 const struct config_node *item,
+                                 const struct config_where *where)
 {
     for (size_t i = 0; item->type == NODE_GROUP && i < item->n_items; i++)
         if (!strcmp(item->items[i].name, "type") && item->items[i].type == NODE_STRING)
@@ -654,7 +655,7 @@ static int list_add(struct preprocessors_config *cfg, const struct config_node *
         return config_expected(
             where, list, "a list of preprocessors, ( { NAME = { ... }; } )", NULL);
     for (size_t i = 0; i < list->n_items; i++)
-        if (item_add(cfg, &list->items[i], where))
+        if (preprocessor_item_add(cfg, &list->items[i], where))
             return -1;
     return 0;
 }
@@ -684,7 +685,7 @@ void preprocessors_render(const struct preprocessors_config *cfg, const char *na
         const struct preprocessor_config *one = &cfg->list[i];
 
         fprintf(out, "%*s{ %s = {\n", 4 * (depth + 1), "", kind_names[one->kind]);
-        config_render(&tables[one->kind], one, out, depth + 2);
+        config_render(&kind_tables[one->kind], one, out, depth + 2);
         fprintf(out, "%*s}; }%s\n", 4 * (depth + 1), "", i + 1 < cfg->n ? "," : "");
     }
     fprintf(out, "%*s);\n", 4 * depth, "");

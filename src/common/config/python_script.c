@@ -23,7 +23,7 @@ bool python_script_is(const char *path)
     return n > 3 && !strcmp(path + n - 3, ".py");
 }
 
-static bool is_word(char c)
+static bool is_word_char(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
 }
@@ -38,7 +38,7 @@ static const char *word_skip(const char *at, const char *word)
 {
     size_t n = strlen(word);
 
-    return !strncmp(at, word, n) && !is_word(at[n]) ? blanks_skip(at + n) : NULL;
+    return !strncmp(at, word, n) && !is_word_char(at[n]) ? blanks_skip(at + n) : NULL;
 }
 
 /* Is the module, or one within it, among those of "import a, b.c as d" or "from
@@ -76,7 +76,7 @@ static bool line_calls(const char *line, const char *class)
     size_t n = strlen(class);
 
     for (const char *at = line; (at = strstr(at, class)); at += n)
-        if ((at == line || !is_word(at[-1])) && *blanks_skip(at + n) == '(')
+        if ((at == line || !is_word_char(at[-1])) && *blanks_skip(at + n) == '(')
             return true;
     return false;
 }

@@ -257,7 +257,7 @@ void run_config_init(struct run_config *cfg)
 
 /* ---- validation ---- */
 
-static int name_check(const char *name, struct error *err)
+static int run_name_check(const char *name, struct error *err)
 {
     const char *wrong = NULL;
     char quoted[QUOTE_TEXT_MAX];
@@ -328,7 +328,7 @@ int run_config_validate(struct run_config *cfg, const char *train_func,
 {
     if (!cfg->name && !(cfg->name = run_config_default_name(train_func)))
         return error_no_memory(err);
-    if (name_check(cfg->name, err) || storage_check(cfg->storage_path, err) ||
+    if (run_name_check(cfg->name, err) || storage_check(cfg->storage_path, err) ||
         show_check(cfg, err))
         return -1;
     if (cfg->sync_config.staging_path && !*cfg->sync_config.staging_path) {

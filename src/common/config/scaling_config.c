@@ -139,7 +139,7 @@ static void gpu_render(const void *object, const char *name, FILE *out, int dept
 
 static const struct config_ops gpu_ops = {.set = gpu_set, .render = gpu_render};
 
-static const struct config_choice strategies[] = {
+static const struct config_choice placement_strategies[] = {
     [PLACEMENT_PACK] = {"PACK", NULL},
     [PLACEMENT_SPREAD] = {"SPREAD", NULL},
     [PLACEMENT_STRICT_PACK] = {"STRICT_PACK", NULL},
@@ -185,7 +185,7 @@ static const struct config_key scaling_keys[] = {
      .doc = "how workers are distributed over nodes",
      .type = CONFIG_ENUM,
      FIELD(placement_strategy),
-     .choices = strategies},
+     .choices = placement_strategies},
     {.name = "spare_nodes",
      .doc = "nodes that are left free at first, for when one is lost",
      .type = CONFIG_INT,

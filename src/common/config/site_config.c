@@ -182,7 +182,7 @@ static int path_expand(char **path, const struct config_node *root,
 
 /* ---- The file ---- */
 
-static int text_take(struct site_config *site, const char *text, struct error *err)
+static int site_text_take(struct site_config *site, const char *text, struct error *err)
 {
     struct config_where where = {
         .source = site->path, .err = err, .all_keys = &site_table};
@@ -228,7 +228,7 @@ static int file_read(struct site_config *site, struct error *err)
                        "%s is not a configuration file: it contains bytes of value 0",
                        quote(site->path, quoted));
     else
-        rc = text_take(site, text, err);
+        rc = site_text_take(site, text, err);
     free(text);
     return rc;
 }

@@ -71,7 +71,7 @@ static bool tasks_skip(const char **p)
 }
 
 /* TASKS[,TASKS...][%LIMIT] */
-static int array_check(const char *flag, const char *value, struct error *err)
+static int array_text_check(const char *flag, const char *value, struct error *err)
 {
     const char *p = value;
     char quoted[QUOTE_TEXT_MAX];
@@ -107,7 +107,7 @@ int submit_options_check(const struct submit_options *s, bool may_allocate,
         int (*check)(const char *flag, const char *value, struct error *err);
         bool of_allocations;
     } given[] = {
-        {"array", s->array, array_check, false},
+        {"array", s->array, array_text_check, false},
         {"time", s->time, time_check, true},
         {"partition", s->partition, word_check, true},
         {"account", s->account, word_check, true},

@@ -16,7 +16,7 @@
 
 #define FIELD(member) .offset = offsetof(struct train_config, member)
 
-static const struct config_choice trainers[] = {
+static const struct config_choice trainer_choices[] = {
     {"data_parallel", NULL},
     BOOSTERS(REGISTRY_CHOICE){NULL, NULL},
 };
@@ -26,7 +26,7 @@ static const struct config_choice backends[] = {
     BACKENDS(BACKEND_CHOICE){NULL, NULL},
 };
 
-static const struct config_choice kinds[] = {
+static const struct config_choice train_func_kinds[] = {
     [TRAIN_FUNC_SHARED_OBJECT] = {"shared_object", NULL},
     [TRAIN_FUNC_PROGRAM] = {"program", NULL},
     [TRAIN_FUNC_COMMAND] = {"command", NULL},
@@ -126,7 +126,7 @@ static const struct config_key train_keys[] = {
      .doc = "what runs the training loop",
      .type = CONFIG_WORD,
      FIELD(trainer),
-     .choices = trainers},
+     .choices = trainer_choices},
     {.name = "train_func",
      .doc = "the training function's file",
      .type = CONFIG_STRING,
@@ -135,7 +135,7 @@ static const struct config_key train_keys[] = {
      .doc = "what that file is; found out at every start",
      .type = CONFIG_ENUM,
      FIELD(train_func_kind),
-     .choices = kinds},
+     .choices = train_func_kinds},
     {.name = "args",
      .doc = "the training function's arguments",
      .type = CONFIG_STRINGS,

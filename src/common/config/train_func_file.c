@@ -174,7 +174,8 @@ static int fail_checkpoint(const char *path, struct error *err)
 }
 
 /* Open the file, which must be a regular one: its descriptor, or -1. */
-static int file_open(const char *path, enum train_func_kind kind, struct error *err)
+static int train_func_open(const char *path, enum train_func_kind kind,
+                           struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     char shown[QUOTE_TEXT_MAX];
@@ -245,7 +246,7 @@ int train_func_resolve(char **path, enum train_func_kind *kind, struct error *er
         free(*path);
         *path = found;
     }
-    fd = file_open(*path, *kind, err);
+    fd = train_func_open(*path, *kind, err);
     if (fd < 0)
         return -1;
     if (*kind != TRAIN_FUNC_COMMAND)
