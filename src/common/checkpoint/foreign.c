@@ -94,8 +94,8 @@ static int left_out_add(struct foreign_file *f, const char *name,
     return 0;
 }
 
-static int tensor_add(raytrain_checkpoint *ck, const struct foreign_record *r,
-                      const char *name, struct error *err)
+static int foreign_tensor_add(raytrain_checkpoint *ck, const struct foreign_record *r,
+                              const char *name, struct error *err)
 {
     struct tensor_entry *e = entry_add(ck, strdup(name), err);
 
@@ -138,7 +138,7 @@ static int list_parse(raytrain_checkpoint *ck, const char *list, size_t n,
                              "%s: rank 0 sent an invalid list of its datasets",
                              ck->path);
         rc = r.reason ? left_out_add(file_of(ck), name, r.reason, err)
-                      : tensor_add(ck, &r, name, err);
+                      : foreign_tensor_add(ck, &r, name, err);
         if (rc < 0)
             return error_prefix(err, "%s", ck->path);
     }

@@ -141,7 +141,7 @@ static enum foreign_reason dataset_describe(hid_t set, struct foreign_record *r)
 
 /* ---- The list ---- */
 
-struct listing {
+struct members_listing {
     FILE *out;
     uint32_t n_objects;
     bool has_report; /* one of raytrain's own tables */
@@ -159,7 +159,7 @@ static int slashes(const char *name)
 
 static int object_list(void *arg, hid_t file, const char *name, bool is_dataset)
 {
-    struct listing *l = arg;
+    struct members_listing *l = arg;
     struct foreign_record r = {.name_bytes = (uint32_t)strlen(name) + 1};
     hid_t set;
 
@@ -201,7 +201,7 @@ static bool has_user_block(hid_t file)
 int foreign_list_write(hid_t file, FILE *out, struct error *err)
 {
     struct error why = {.code = RAYTRAIN_OK};
-    struct listing l = {.out = out, .err = &why};
+    struct members_listing l = {.out = out, .err = &why};
 
     if (h5_visit(file, object_list, &l) < 0) {
         if (why.code == RAYTRAIN_OK) {

@@ -32,8 +32,8 @@ static int no_string(const struct tensor_entry *e, struct error *err)
                      e->name);
 }
 
-static const struct tensor_entry *find(raytrain_checkpoint *ck, const char *name,
-                                       struct error *err)
+static const struct tensor_entry *stored_entry_find(raytrain_checkpoint *ck,
+                                                    const char *name, struct error *err)
 {
     const struct tensor_entry *e = entry_find(ck, name, err);
 
@@ -51,7 +51,7 @@ int checkpoint_info(raytrain_checkpoint *ck, const char *name, raytrain_tensor *
         return -1;
     if (!info)
         return error_set(err, RAYTRAIN_EINVAL, "info is NULL");
-    e = find(ck, name, err);
+    e = stored_entry_find(ck, name, err);
     if (!e || no_string(e, err) < 0)
         return -1;
     *info = (raytrain_tensor){.dtype = (raytrain_dtype)e->dtype, .ndim = e->ndim};
@@ -98,7 +98,7 @@ int checkpoint_get(raytrain_checkpoint *ck, const char *name,
         return -1;
     if (!tensor)
         return error_set(err, RAYTRAIN_EINVAL, "tensor is NULL");
-    e = find(ck, name, err);
+    e = stored_entry_find(ck, name, err);
     if (!e || no_string(e, err) < 0 || tensor_match(e, tensor, err) < 0)
         return -1;
     if (tensor_check_host(tensor, err) < 0)
@@ -132,7 +132,7 @@ int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **valu
         return -1;
     if (!value)
         return error_set(err, RAYTRAIN_EINVAL, "value is NULL");
-    e = find(ck, name, err);
+    e = stored_entry_find(ck, name, err);
     if (!e)
         return -1;
     if (e->dtype != DTYPE_STRING)

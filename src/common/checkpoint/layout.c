@@ -152,8 +152,8 @@ static int tables_place(hid_t file, struct file_head *head)
 
 /* ---- The tables' bytes ---- */
 
-static int report_write(struct h5_image *image, const struct file_head *head,
-                        const struct checkpoint_meta *meta)
+static int report_record_write(struct h5_image *image, const struct file_head *head,
+                               const struct checkpoint_meta *meta)
 {
     struct report_record r = {.training_iteration = meta->training_iteration,
                               .timestamp = meta->timestamp,
@@ -165,8 +165,8 @@ static int report_write(struct h5_image *image, const struct file_head *head,
     return h5_image_write(image, head->report_at, &r, sizeof r);
 }
 
-static int metrics_write(struct h5_image *image, const struct file_head *head,
-                         const struct checkpoint_meta *meta)
+static int metric_records_write(struct h5_image *image, const struct file_head *head,
+                                const struct checkpoint_meta *meta)
 {
     for (size_t i = 0; i < meta->n_metrics; i++) {
         struct metric_record r = {.value = meta->metrics[i].value};
@@ -237,7 +237,8 @@ static int tables_write(struct h5_image *image, const struct file_head *head,
                         const raytrain_checkpoint *ck, const struct plan *plan,
                         const struct checkpoint_meta *meta)
 {
-    if (report_write(image, head, meta) < 0 || metrics_write(image, head, meta) < 0 ||
+    if (report_record_write(image, head, meta) < 0 ||
+        metric_records_write(image, head, meta) < 0 ||
         tensors_write(image, head, ck) < 0 || shapes_write(image, head, ck, plan) < 0)
         return -1;
     return 0;
@@ -395,8 +396,8 @@ static int by_parts_place(const struct h5_creation *how, hid_t file, hid_t type,
     return rc;
 }
 
-static int tensor_place(const struct h5_creation *how, hid_t file,
-                        struct tensor_entry *e, const struct plan *plan)
+static int tensor_place_in_file(const struct h5_creation *how, hid_t file,
+                                struct tensor_entry *e, const struct plan *plan)
 {
     hid_t type = e->dtype == DTYPE_STRING ? h5_string_type(e->bytes)
                                           : h5_dtype((raytrain_dtype)e->dtype);
@@ -492,7 +493,7 @@ static int image_fill(struct h5_image *image, raytrain_checkpoint *ck,
         groups_make(file, ck) < 0 || h5_creation_open(&how) < 0)
         return -1;
     for (size_t i = 0; rc == 0 && i < ck->n_tensors; i++)
-        rc = tensor_place(&how, file, &ck->tensors[i], plan);
+        rc = tensor_place_in_file(&how, file, &ck->tensors[i], plan);
     h5_creation_close(&how);
     return rc;
 }
@@ -558,7 +559,8 @@ int layout_renew(struct h5_image *image, const struct file_head *head,
         return error_set(err, RAYTRAIN_EFAILED,
                          "HDF5 has moved parts of the checkpoint's layout: report this "
                          "with the version of HDF5, and resume the run");
-    if (report_write(image, head, meta) < 0 || metrics_write(image, head, meta) < 0)
+    if (report_record_write(image, head, meta) < 0 ||
+        metric_records_write(image, head, meta) < 0)
         return error_no_memory(err);
     return 0;
 }

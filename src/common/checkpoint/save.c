@@ -79,7 +79,7 @@ static int name_bcast(struct checkpoint_save *s, struct error *err)
 
 /* ---- Step 3: the temporary file ---- */
 
-static int file_create(struct checkpoint_save *s, struct error *err)
+static int save_file_create(struct checkpoint_save *s, struct error *err)
 {
     if (new_file_create(&s->file, s->head.file_bytes, err) < 0)
         return -1;
@@ -419,7 +419,7 @@ static int publish_steps(struct checkpoint_save *s, struct error *err)
     int rc = 0;
 
     if (first)
-        rc = file_create(s, err);
+        rc = save_file_create(s, err);
     if (comm_agree(s->comm, rc, err) < 0)
         return -1;
     if (data_write(s, err) < 0)

@@ -83,7 +83,7 @@ static bool directory_is_plain(const char *dir, struct error *err)
     return strcmp(count, "1") == 0 || strcmp(count, "0") == 0;
 }
 
-static bool file_create(const char *path, int stripes, struct error *err)
+static bool striped_file_create(const char *path, int stripes, struct error *err)
 {
     char count[16];
     char *argv[] = {(char *)"lfs", (char *)"setstripe", (char *)"-c",
@@ -125,7 +125,7 @@ bool stripes_create(const char *path, uint64_t bytes)
     char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     struct error err;
     bool done = stripes > 1 && dir && on_lustre(dir) && directory_is_plain(dir, &err) &&
-                file_create(path, stripes, &err);
+                striped_file_create(path, stripes, &err);
 
     free(dir);
     return done;
