@@ -48,7 +48,7 @@ void event_loop_destroy(struct event_loop *loop)
 
 /* ---- Sources ---- */
 
-static int room_make(struct event_loop *loop, struct error *err)
+static int sources_grow(struct event_loop *loop, struct error *err)
 {
     size_t room = 2 * loop->room + 8;
     struct pollfd *fds;
@@ -71,7 +71,7 @@ static int room_make(struct event_loop *loop, struct error *err)
 int event_loop_add(struct event_loop *loop, int fd, event_handler *handler, void *arg,
                    struct error *err)
 {
-    if (room_make(loop, err) < 0)
+    if (sources_grow(loop, err) < 0)
         return -1;
     loop->fds[loop->n] = (struct pollfd){.fd = fd, .events = POLLIN};
     loop->sources[loop->n] = (struct source){.handler = handler, .arg = arg};
