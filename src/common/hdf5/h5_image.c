@@ -273,7 +273,8 @@ static hid_t file_access(struct h5_image *image)
     return fapl;
 }
 
-static hid_t file_create(struct h5_image *image, const struct h5_image_options *opt)
+static hid_t image_file_create(struct h5_image *image,
+                               const struct h5_image_options *opt)
 {
     hid_t fapl = file_access(image);
     hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
@@ -305,7 +306,7 @@ struct h5_image *h5_image_create(const struct h5_image_options *opt, struct erro
     }
     image->file = -1;
     h5_quiet_begin(&quiet);
-    image->file = file_create(image, opt);
+    image->file = image_file_create(image, opt);
     if (image->file < 0) {
         h5_error(err, "start an HDF5 file");
         h5_quiet_end(&quiet);
