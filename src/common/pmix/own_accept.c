@@ -24,7 +24,7 @@
 #define FOR_LIBRARIES __attribute__((visibility("default")))
 
 /* Where the kernel does not say, the secret name of the namespace has to do. */
-static bool is_own(int fd)
+static bool peer_is_own(int fd)
 {
     struct sockaddr_storage peer, here;
     socklen_t n_peer = sizeof peer, n_here = sizeof here;
@@ -49,7 +49,7 @@ FOR_LIBRARIES int accept4(int fd, struct sockaddr *restrict addr, socklen_t *res
 {
     int peer = (int)syscall(SYS_accept4, fd, addr, n, flags);
 
-    if (peer < 0 || is_own(peer))
+    if (peer < 0 || peer_is_own(peer))
         return peer;
     close(peer);
     errno = EAGAIN;
