@@ -59,7 +59,7 @@ int events_create(const char *log_dir, struct error *err)
     return rc;
 }
 
-static int by_name(const void *a, const void *b)
+static int names_compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -78,7 +78,7 @@ static char **names_list(const char *dir)
     if (d)
         closedir(d);
     if (n > 1)
-        qsort(names, n, sizeof *names, by_name);
+        qsort(names, n, sizeof *names, names_compare);
     return names;
 }
 

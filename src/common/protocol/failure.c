@@ -76,7 +76,8 @@ json_t *failure_json(const struct failure *f)
                      "exit_status", f->exit_status);
 }
 
-static void text_take(const json_t *record, const char *key, char *out, size_t size)
+static void record_text_take(const json_t *record, const char *key, char *out,
+                             size_t size)
 {
     const char *value = json_string_value(json_object_get(record, key));
 
@@ -96,10 +97,10 @@ static void failure_take(const json_t *record, struct failure *f)
 {
     integer_take(record, "rank", &f->rank);
     integer_take(record, "exit_status", &f->exit_status);
-    text_take(record, "host", f->host, sizeof f->host);
-    text_take(record, "kind", f->kind, sizeof f->kind);
+    record_text_take(record, "host", f->host, sizeof f->host);
+    record_text_take(record, "kind", f->kind, sizeof f->kind);
     snprintf(f->message, sizeof f->message, "no reason given");
-    text_take(record, "message", f->message, sizeof f->message);
+    record_text_take(record, "message", f->message, sizeof f->message);
     f->code = code_of(f->kind, f->exit_status);
     f->final = f->code != RAYTRAIN_EFAILED;
 }

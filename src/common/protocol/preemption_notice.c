@@ -27,8 +27,8 @@ static json_t *deadline_json(double deadline)
 }
 
 /* Steals record. */
-static int record_write(const char *log_dir, const char *name, json_t *record,
-                        struct error *err)
+static int notice_record_write(const char *log_dir, const char *name, json_t *record,
+                               struct error *err)
 {
     char path[PATH_MAX];
     char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
@@ -47,15 +47,15 @@ static int record_write(const char *log_dir, const char *name, json_t *record,
 int preemption_notice_write(const char *log_dir, json_t *nodes, double deadline,
                             struct error *err)
 {
-    return record_write(
+    return notice_record_write(
         log_dir, NOTICE,
         json_pack("{so so}", KEY, deadline_json(deadline), "nodes", nodes), err);
 }
 
 int preemption_notice_write_end(const char *log_dir, double deadline, struct error *err)
 {
-    return record_write(log_dir, END, json_pack("{so}", KEY, deadline_json(deadline)),
-                        err);
+    return notice_record_write(log_dir, END,
+                               json_pack("{so}", KEY, deadline_json(deadline)), err);
 }
 
 static json_t *record_load(const char *log_dir, const char *name)

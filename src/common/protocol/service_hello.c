@@ -7,7 +7,7 @@
 
 #include "util/api_names.h"
 
-static const char *const kinds[] = {
+static const char *const column_kinds[] = {
     [SERVICE_NUMBERS] = "numbers", [SERVICE_TEXT] = "text"};
 
 /* ---- Write ---- */
@@ -17,12 +17,13 @@ static json_t *column_json(const struct service_column *c)
     json_t *shape;
 
     if (c->kind == SERVICE_TEXT)
-        return json_pack("{s:s, s:s}", "name", c->name, "kind", kinds[c->kind]);
+        return json_pack("{s:s, s:s}", "name", c->name, "kind", column_kinds[c->kind]);
     shape = json_array();
     for (int i = 0; i < c->row.ndim; i++)
         json_array_append_new(shape, json_integer((json_int_t)c->row.shape[i]));
-    return json_pack("{s:s, s:s, s:s, s:o}", "name", c->name, "kind", kinds[c->kind],
-                     "dtype", raytrain_dtype_name(c->row.dtype), "shape", shape);
+    return json_pack("{s:s, s:s, s:s, s:o}", "name", c->name, "kind",
+                     column_kinds[c->kind], "dtype", raytrain_dtype_name(c->row.dtype),
+                     "shape", shape);
 }
 
 static json_t *columns_json(const struct service_column columns[], size_t n,
@@ -148,11 +149,11 @@ static int column_read(const json_t *column, struct service_column *c,
     if (n == 0 || n > RAYTRAIN_NAME_MAX || strlen(json_string_value(name)) != n)
         return hello_wrong("a column has no name", err);
     strcpy(c->name, json_string_value(name));
-    if (kind && strcmp(kind, kinds[SERVICE_TEXT]) == 0) {
+    if (kind && strcmp(kind, column_kinds[SERVICE_TEXT]) == 0) {
         c->kind = SERVICE_TEXT;
         return 0;
     }
-    if (kind && strcmp(kind, kinds[SERVICE_NUMBERS]) == 0)
+    if (kind && strcmp(kind, column_kinds[SERVICE_NUMBERS]) == 0)
         return row_read(column, c, err);
     return hello_wrong("a column is neither of numbers nor of text", err);
 }

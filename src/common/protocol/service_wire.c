@@ -153,13 +153,13 @@ unsigned char *service_reader_take(struct service_reader *r)
     return payload;
 }
 
-static int gone(struct error *err)
+static int service_socket_failed(struct error *err)
 {
     return error_set(err, RAYTRAIN_ECOMM, "the socket of a service: %s",
                      strerror(errno));
 }
 
-static int cut_short(struct error *err)
+static int service_socket_closed(struct error *err)
 {
     return error_set(err, RAYTRAIN_ECOMM,
                      "the socket of a service: it was closed in the middle of a "
@@ -180,7 +180,7 @@ static int part_read(int socket, void *bytes, size_t wanted, size_t *have,
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
             return SERVICE_LATER;
         else if (errno != EINTR)
-            return gone(err);
+            return service_socket_failed(err);
     }
     return SERVICE_DONE;
 }
@@ -204,7 +204,7 @@ static int header_check(const struct service_reader *r, struct error *err)
 }
 
 /* More memory, if what there is is full. */
-static int room_make(struct service_reader *r, struct error *err)
+static int reader_grow(struct service_reader *r, struct error *err)
 {
     size_t wanted = r->room < STEP ? STEP : 2 * r->room;
     unsigned char *grown;
@@ -230,13 +230,13 @@ static int payload_read(struct service_reader *r, int socket, struct error *err)
     size_t bytes = (size_t)r->header.bytes;
 
     while (r->payload_n < bytes) {
-        int rc = room_make(r, err);
+        int rc = reader_grow(r, err);
 
         if (rc == 0)
             rc = part_read(socket, r->payload, r->room < bytes ? r->room : bytes,
                            &r->payload_n, err);
         if (rc == SERVICE_CLOSED)
-            return cut_short(err);
+            return service_socket_closed(err);
         if (rc != SERVICE_DONE)
             return rc;
     }
@@ -254,7 +254,7 @@ int service_read(struct service_reader *r, int socket, struct error *err)
     }
     rc = part_read(socket, &r->header, sizeof r->header, &r->header_n, err);
     if (rc == SERVICE_CLOSED && r->header_n > 0)
-        return cut_short(err);
+        return service_socket_closed(err);
     if (rc != SERVICE_DONE)
         return rc;
     if (header_check(r, err) < 0)
@@ -305,7 +305,7 @@ int service_write(struct service_writer *w, int socket, struct error *err)
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
             return SERVICE_LATER;
         else if (errno != EINTR)
-            return gone(err);
+            return service_socket_failed(err);
     }
     return SERVICE_DONE;
 }

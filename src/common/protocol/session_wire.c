@@ -18,7 +18,7 @@ enum header { MAGIC, TEXT, DATA, ZERO, HEADER_WORDS };
 
 /* ---- Send ---- */
 
-static int gone(struct error *err)
+static int session_socket_failed(struct error *err)
 {
     return error_set(err, RAYTRAIN_ECOMM, "the session's socket: %s", strerror(errno));
 }
@@ -33,7 +33,7 @@ static int bytes_send(int socket, const void *bytes, size_t n, struct error *err
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0)
-            return gone(err);
+            return session_socket_failed(err);
         at += sent;
         n -= (size_t)sent;
     }
@@ -65,7 +65,7 @@ static int header_send(int socket, const uint32_t header[HEADER_WORDS], const in
         sent = sendmsg(socket, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent < 0)
-        return gone(err);
+        return session_socket_failed(err);
     return bytes_send(socket, (const char *)header + sent, part.iov_len - (size_t)sent,
                       err);
 }
@@ -137,7 +137,7 @@ static ssize_t bytes_receive(int socket, void *bytes, size_t n,
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return gone(err);
+            return session_socket_failed(err);
         fds_take(&message, frame);
         if (got == 0)
             break;
@@ -146,7 +146,7 @@ static ssize_t bytes_receive(int socket, void *bytes, size_t n,
     return (ssize_t)have;
 }
 
-static int cut_short(struct error *err)
+static int session_message_cut(struct error *err)
 {
     return error_set(err, RAYTRAIN_ECORRUPT, "a message of the session was cut short");
 }
@@ -171,7 +171,7 @@ static int block_receive(int socket, size_t n, char **out, struct wire_frame *fr
         got = bytes_receive(socket, bytes + have, more, frame, err);
         if (got != (ssize_t)more) {
             free(bytes);
-            return got < 0 ? -1 : cut_short(err);
+            return got < 0 ? -1 : session_message_cut(err);
         }
         have += more;
     } while (have < n);
@@ -229,7 +229,7 @@ int wire_receive(int socket, struct wire_frame *frame, struct error *err)
     if (got == 0)
         return 0;
     if (got > 0 && got < (ssize_t)sizeof header)
-        got = cut_short(err);
+        got = session_message_cut(err);
     if (got > 0 && body_receive(socket, header, frame, err) == 0)
         return 1;
     wire_clear(frame);

@@ -27,7 +27,7 @@ static const struct {
 };
 #define N_VARIABLES (sizeof variables / sizeof variables[0])
 
-static bool number_read(const char *text, int least, int *value)
+static bool env_number_read(const char *text, int least, int *value)
 {
     char *end;
     long number;
@@ -54,7 +54,7 @@ static int variable_decode(const char *name, int least, char **text, int *number
                          name);
     if (!number)
         return (*text = strdup(value)) ? 0 : error_no_memory(err);
-    if (!number_read(value, least, number))
+    if (!env_number_read(value, least, number))
         return error_set(err, RAYTRAIN_EINVAL,
                          "%s: expected an integer of at least %d, found %s", name,
                          least, quote(value, quoted));

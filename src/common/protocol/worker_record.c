@@ -18,8 +18,8 @@ static const char *const end_words[] = {[WORKER_END_NONE] = "",
                                         [WORKER_END_FINISHED] = "finished",
                                         [WORKER_END_STOPPED] = "stopped"};
 
-static int record_write(const char *log_dir, const char *name, const char *text,
-                        struct error *err)
+static int worker_file_write(const char *log_dir, const char *name, const char *text,
+                             struct error *err)
 {
     char *path = run_dir_file(log_dir, name);
     int rc;
@@ -34,7 +34,7 @@ static int record_write(const char *log_dir, const char *name, const char *text,
 
 int worker_record_step(const char *log_dir, const char *step, struct error *err)
 {
-    return record_write(log_dir, STEP_NAME, step, err);
+    return worker_file_write(log_dir, STEP_NAME, step, err);
 }
 
 int worker_record_end(const char *log_dir, enum worker_end end, int workers,
@@ -43,7 +43,7 @@ int worker_record_end(const char *log_dir, enum worker_end end, int workers,
     json_t *record = json_pack("{s:s, s:i, s:f}", "outcome", end_words[end], "workers",
                                workers, "time", clock_unix_double());
     char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
-    int rc = record_write(log_dir, END_NAME, text, err);
+    int rc = worker_file_write(log_dir, END_NAME, text, err);
 
     free(text);
     json_decref(record);
