@@ -60,7 +60,7 @@ static int metadata_copy(const struct publication *p, struct error *err)
     return rc;
 }
 
-static int file_create(struct publication *p, struct error *err)
+static int copy_file_create(struct publication *p, struct error *err)
 {
     if (new_file_name(&p->file, err) < 0)
         return -1;
@@ -164,7 +164,7 @@ static int data_copy(struct publication *p, struct error *err)
 static int move_steps(struct publication *p, struct error *err)
 {
     bool first = p->comm->rank == 0;
-    int rc = first ? file_create(p, err) : 0;
+    int rc = first ? copy_file_create(p, err) : 0;
 
     if (comm_agree(p->comm, rc, err) < 0 || name_bcast(p, err) < 0 ||
         writers_find(p, err) < 0 || data_copy(p, err) < 0)
@@ -277,8 +277,8 @@ static int batch_keep(const struct assembly *a, const struct batch *batch,
 
 /* COLLECTIVE: before each batch all learn whether a rank has failed. They have the same
  * batches, unless one of them cannot read on. */
-static int batches_exchange(struct assembly *a, struct batch_walk *walk,
-                            struct batch *batch, struct error *err)
+static int copy_batches_exchange(struct assembly *a, struct batch_walk *walk,
+                                 struct batch *batch, struct error *err)
 {
     int rc = 0;
 
@@ -301,8 +301,8 @@ static int batches_exchange(struct assembly *a, struct batch_walk *walk,
 }
 
 /* Does this node have room for what it lacks? */
-static int room_check(const struct image_tier *tier, const struct survey *survey,
-                      struct error *err)
+static int copy_room_check(const struct image_tier *tier, const struct survey *survey,
+                           struct error *err)
 {
     char need_text[SIZE_TEXT_MAX], room_text[SIZE_TEXT_MAX];
     uint64_t need = 0, room = tier_room(tier);
@@ -354,12 +354,12 @@ int image_assemble(struct comm *comm, const struct image_tier *tier, int64_t ite
     if (rc == 0 && (!batch || !a.data || !a.writer))
         rc = error_no_memory(err);
     if (rc == 0 && tier_leader(tier))
-        rc = room_check(tier, survey, err);
+        rc = copy_room_check(tier, survey, err);
     if (rc == 0 && fault_point("image.assemble", comm->rank) < 0)
         rc = fs_error(err, "write", tier->dir.path);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = batches_exchange(&a, &walk, batch, err);
+        rc = copy_batches_exchange(&a, &walk, batch, err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0 && tier_leader(tier))
         rc = list_complete(tier, iteration, survey, err);

@@ -144,7 +144,7 @@ uint64_t tier_room(const struct image_tier *tier)
     return room < memory ? room : memory;
 }
 
-static int room_check(const struct image_write *s, struct error *err)
+static int image_room_check(const struct image_write *s, struct error *err)
 {
     char need_text[SIZE_TEXT_MAX], room_text[SIZE_TEXT_MAX], host[256] = "this node";
     uint64_t need = image_need(s), room = tier_room(s->tier);
@@ -177,7 +177,7 @@ static int image_write_error(const struct image_write *s, struct error *err)
 static int image_start(struct image_write *s, struct error *err)
 {
     const struct image_dir *dir = &s->tier->dir;
-    int rc = tier_leader(s->tier) ? room_check(s, err) : 0;
+    int rc = tier_leader(s->tier) ? image_room_check(s, err) : 0;
 
     if (rc == 0)
         rc = image_point(s, "image.begin", err);
