@@ -61,8 +61,8 @@ static void report_add(void *arg, const double *numbers)
     };
 }
 
-static int reports_read(const char *run_dir, struct reported_list *list,
-                        struct error *err)
+static int last_reports_read(const char *run_dir, struct reported_list *list,
+                             struct error *err)
 {
     int rc = metrics_each_numbers(run_dir, KEYS, sizeof KEYS / sizeof *KEYS, report_add,
                                   list, err);
@@ -194,7 +194,7 @@ int attempts_load(const char *run_dir, bool held, json_t **attempts, struct erro
     struct tally *tallies;
     json_t *all = json_array();
 
-    if (reports_read(run_dir, &list, err) < 0) {
+    if (last_reports_read(run_dir, &list, err) < 0) {
         free(list.reports);
         json_decref(all);
         return -1;

@@ -40,7 +40,7 @@ static uint64_t file_bytes(unsigned file, size_t n)
     return bytes;
 }
 
-static int file_create(const char *path, uint64_t bytes, struct error *err)
+static int journal_file_create(const char *path, uint64_t bytes, struct error *err)
 {
     return fs_replace_padded(path, "", 0, bytes, 0666, err);
 }
@@ -52,7 +52,7 @@ int journal_create(const char *dir, const char *name, struct error *err)
 
     if (!path)
         return error_no_memory(err);
-    rc = access(path, F_OK) == 0 ? 0 : file_create(path, file_bytes(0, 0), err);
+    rc = access(path, F_OK) == 0 ? 0 : journal_file_create(path, file_bytes(0, 0), err);
     free(path);
     return rc;
 }
@@ -422,7 +422,7 @@ static int file_next(struct journal *j, size_t n, struct error *err)
 
     if (!next)
         return error_no_memory(err);
-    if (file_create(next, bytes, err) < 0 ||
+    if (journal_file_create(next, bytes, err) < 0 ||
         bytes_write(j, CONTINUED, strlen(CONTINUED), true, err) < 0) {
         free(next);
         return -1;

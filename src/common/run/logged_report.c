@@ -10,9 +10,9 @@
 #include "run/metrics_lines.h"
 #include "run/report_scan.h"
 
-enum { ITERATION, TIME, WRITE, MARK, KEYS };
+enum { ITERATION, TIME, WRITE, MARK, N_KEYS };
 
-static const char *const keys[KEYS] = {
+static const char *const keys[N_KEYS] = {
     [ITERATION] = "training_iteration",
     [TIME] = "time_this_iter_s",
     [WRITE] = "checkpoint_write_s",
@@ -26,10 +26,10 @@ static double number_or_0(double value)
 
 bool logged_report_init(struct logged_report *r, const char *line, size_t n)
 {
-    double values[KEYS];
+    double values[N_KEYS];
 
     *r = (struct logged_report){.line = line, .n = n};
-    if (!report_scan(line, n, keys, KEYS, values))
+    if (!report_scan(line, n, keys, N_KEYS, values))
         return false;
     if (fabs(number_or_0(values[ITERATION])) < 0x1p62)
         r->iteration = (int64_t)number_or_0(values[ITERATION]);

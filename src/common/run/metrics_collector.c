@@ -37,7 +37,7 @@ struct metrics_collector {
 
 /* ---- New lines ---- */
 
-static void line_add(void *arg, const char *line, size_t n)
+static void new_line_add(void *arg, const char *line, size_t n)
 {
     struct metrics_collector *c = arg;
 
@@ -98,7 +98,8 @@ static void presence_follow(void *arg, const char *line, size_t n)
         p->there = report.iteration == p->iteration;
 }
 
-static bool is_there(struct metrics_collector *c, const struct logged_report *report)
+static bool report_is_written(struct metrics_collector *c,
+                              const struct logged_report *report)
 {
     struct presence p = {.iteration = report->iteration};
 
@@ -113,7 +114,7 @@ static void marked_add(struct metrics_collector *c, struct logged_report *report
     char *line = json ? metrics_line_render(json) : NULL;
 
     if (line)
-        line_add(c, line, strlen(line));
+        new_line_add(c, line, strlen(line));
     else
         c->no_memory = true;
     free(line);
@@ -125,12 +126,12 @@ static void line_take(void *arg, const char *line, size_t n)
     struct logged_report report;
 
     if (!logged_report_init(&report, line, n) ||
-        (report.if_missing && is_there(c, &report)))
+        (report.if_missing && report_is_written(c, &report)))
         return;
     if (report.if_missing || report.has_workers)
         marked_add(c, &report);
     else
-        line_add(c, line, n);
+        new_line_add(c, line, n);
     c->iteration = report.iteration;
     if (c->on_report)
         c->on_report(c->arg, &report);

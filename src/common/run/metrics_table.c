@@ -38,24 +38,24 @@ static bool is_integer(const struct report_member *m)
     return is_number(m) && strspn(m->value, "-0123456789") >= m->value_n;
 }
 
-static bool is_word(const struct report_member *m, const char *quoted)
+static bool value_is_word(const struct report_member *m, const char *quoted)
 {
     return m->value_n == strlen(quoted) && memcmp(m->value, quoted, m->value_n) == 0;
 }
 
-static double number_or_nan(const struct report_member *m)
+static double member_or_nan(const struct report_member *m)
 {
     if (m && is_number(m))
         return strtod(m->value, NULL);
-    if (m && is_word(m, "\"" METRIC_INFINITY "\""))
+    if (m && value_is_word(m, "\"" METRIC_INFINITY "\""))
         return INFINITY;
-    return m && is_word(m, "\"-" METRIC_INFINITY "\"") ? -INFINITY : NAN;
+    return m && value_is_word(m, "\"-" METRIC_INFINITY "\"") ? -INFINITY : NAN;
 }
 
 static double number_named(const struct report_members *all, const char *key,
                            size_t *at)
 {
-    return number_or_nan(report_members_find(all, key, strlen(key), at));
+    return member_or_nan(report_members_find(all, key, strlen(key), at));
 }
 
 static json_t *json_of(const struct report_member *m)
@@ -101,12 +101,12 @@ static int column_grow(struct metric_column *c)
 }
 
 /* What the ranks have of a metric: of_metric has its members. */
-static struct metric_number number_read(const struct report_member *value,
-                                        const struct report_members *of_metric,
-                                        bool of_rank0)
+static struct metric_number metric_number_read(const struct report_member *value,
+                                               const struct report_members *of_metric,
+                                               bool of_rank0)
 {
     size_t at = 0;
-    struct metric_number number = {.value = number_or_nan(value)};
+    struct metric_number number = {.value = member_or_nan(value)};
 
     number.rank0 = number_named(of_metric, "rank0", &at);
     number.min = number_named(of_metric, "min", &at);
@@ -128,7 +128,7 @@ static int column_append(struct metric_column *c, const struct report_member *va
     switch (c->kind) {
     case METRIC_NUMBER:
         c->numbers[c->n] =
-            of_metric ? number_read(value, of_metric, of_rank0) : no_number;
+            of_metric ? metric_number_read(value, of_metric, of_rank0) : no_number;
         c->of_rank0 = c->of_rank0 || of_rank0;
         break;
     case METRIC_INT:
@@ -161,8 +161,8 @@ static void column_truncate(struct metric_column *c, size_t n)
 }
 
 /* Metrics that are combined over the ranks have an object with members. */
-static enum metric_kind kind_of(const struct report_member *value,
-                                const struct report_members *of_metric)
+static enum metric_kind metric_kind_of(const struct report_member *value,
+                                       const struct report_members *of_metric)
 {
     return !value                                   ? METRIC_NUMBER
            : *value->value == '"'                   ? METRIC_TEXT
@@ -178,8 +178,8 @@ static int kind_settle(struct metric_column *c, enum metric_kind kind)
 }
 
 /* Takes the metric into the index of its kind. */
-static struct metric_column *column_add(struct metrics_table *t, json_t **index,
-                                        const char *name, enum metric_kind kind)
+static struct metric_column *metric_column_add(struct metrics_table *t, json_t **index,
+                                               const char *name, enum metric_kind kind)
 {
     struct metric_column *c;
 
@@ -216,7 +216,8 @@ static struct metric_column *column_look_up(struct metrics_table *t, const char 
     json_t **index = &t->index[kind == METRIC_INT ? METRIC_NUMBER : kind];
     const json_t *at = json_object_get(*index, name);
 
-    return at ? &t->columns[json_integer_value(at)] : column_add(t, index, name, kind);
+    return at ? &t->columns[json_integer_value(at)]
+              : metric_column_add(t, index, name, kind);
 }
 
 static bool is_escaped(const struct report_member *m)
@@ -241,9 +242,9 @@ static char *name_of(const struct report_member *m)
 
 /* Reports mostly have the same metrics in the same order: *at is where the column is
  * expected, and becomes the place after it. */
-static struct metric_column *column_find(struct metrics_table *t,
-                                         const struct report_member *metric,
-                                         enum metric_kind kind, size_t *at)
+static struct metric_column *metric_column_find(struct metrics_table *t,
+                                                const struct report_member *metric,
+                                                enum metric_kind kind, size_t *at)
 {
     struct metric_column *c = *at < t->n_columns ? &t->columns[*at] : NULL;
     char *name;
@@ -288,12 +289,12 @@ static int value_add(struct metrics_table *t, const struct report_member *metric
 
     if (!report_members_read(&t->of_metric, metric->value, metric->value_n))
         return t->of_metric.no_memory ? -1 : 0;
-    kind = kind_of(value, &t->of_metric);
+    kind = metric_kind_of(value, &t->of_metric);
     if ((!value || *value->value == 'n') && t->of_metric.n == 0)
         return 0;
     if (kind == METRIC_VECTOR)
         value = vector_of(t, value);
-    c = column_find(t, metric, kind, at);
+    c = metric_column_find(t, metric, kind, at);
     if (!c || kind_settle(c, kind) < 0)
         return -1;
     of_rank0 = t->keeps_rank0 && has_mean(&t->of_metric);
@@ -329,7 +330,7 @@ static union report_cell cell_of(const struct report_member *value,
     union report_cell cell = {0};
 
     if (kind == FIELD_DOUBLE)
-        cell.number = number_or_nan(value);
+        cell.number = member_or_nan(value);
     else if (kind == FIELD_PRESENT)
         cell.integer = value && *value->value == '"';
     else

@@ -31,9 +31,9 @@
 /* ---- Lines of a file that grows ---- */
 
 /* Deliver the lines from *offset on. `window` grows if a line does not fit. */
-static int fd_lines(int fd, const char *path, uint64_t *offset,
-                    void (*on_line)(void *arg, const char *line, size_t n), void *arg,
-                    struct error *err)
+static int new_lines_read(int fd, const char *path, uint64_t *offset,
+                          void (*on_line)(void *arg, const char *line, size_t n),
+                          void *arg, struct error *err)
 {
     size_t window = WINDOW;
     char *text = NULL, *bigger;
@@ -84,7 +84,7 @@ int line_follow(const char *path, unsigned depth, uint64_t *offset,
     else if ((uint64_t)st.st_size < *offset)
         *offset = 0;
     if (rc == 0)
-        rc = fd_lines(fd, path, offset, on_line, arg, err);
+        rc = new_lines_read(fd, path, offset, on_line, arg, err);
     close(fd);
     return rc;
 }
@@ -124,7 +124,7 @@ static bool is_news(struct report_follower *f, const char *line, size_t n)
     return true;
 }
 
-static void line_deliver(struct report_follower *f, const char *line, size_t n)
+static void report_line_deliver(struct report_follower *f, const char *line, size_t n)
 {
     json_t *report = json_loadb(line, n, 0, NULL);
 
@@ -135,7 +135,7 @@ static void line_deliver(struct report_follower *f, const char *line, size_t n)
     json_decref(report);
 }
 
-static void line_take(void *arg, const char *line, size_t n)
+static void report_line_take(void *arg, const char *line, size_t n)
 {
     struct report_follower *f = arg;
     char **place;
@@ -143,7 +143,7 @@ static void line_take(void *arg, const char *line, size_t n)
     if (!is_news(f, line, n))
         return;
     if (!f->first) {
-        line_deliver(f, line, n);
+        report_line_deliver(f, line, n);
         return;
     }
     place = &f->ring[f->ring_n++ % f->ring_size];
@@ -160,7 +160,7 @@ static void ring_deliver(struct report_follower *f)
     for (size_t i = from; i < f->ring_n; i++) {
         char **place = &f->ring[i % f->ring_size];
 
-        line_deliver(f, *place, strlen(*place));
+        report_line_deliver(f, *place, strlen(*place));
         free(*place);
         *place = NULL;
     }
@@ -241,7 +241,7 @@ static int journal_follow(struct report_follower *f, int attempt, struct error *
         if (rc < 0)
             return -1;
     }
-    return journal_poll(f->journal, line_take, f, err);
+    return journal_poll(f->journal, report_line_take, f, err);
 }
 
 int report_follow_poll(struct report_follower *f,
@@ -257,7 +257,8 @@ int report_follow_poll(struct report_follower *f,
     if (!f->first)
         rc = journal_follow(f, f->attempt, err);
     if (rc == 0)
-        rc = line_follow(f->result, RECORD_OF_RUN, &f->offset, line_take, f, err);
+        rc =
+            line_follow(f->result, RECORD_OF_RUN, &f->offset, report_line_take, f, err);
     for (int k = f->attempt < 0 ? 0 : f->attempt; rc == 0 && k <= newest; k++)
         rc = journal_follow(f, k, err);
     if (rc == 0 && !f->no_memory && f->first)

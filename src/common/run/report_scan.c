@@ -112,7 +112,7 @@ struct wanted {
     double *values;
 };
 
-static double number_of(const char *c)
+static double number_at(const char *c)
 {
     return *c == '-' || (*c >= '0' && *c <= '9') ? strtod(c, NULL) : INFINITY;
 }
@@ -123,7 +123,7 @@ static bool number_take(void *arg, const struct report_member *m)
 
     for (size_t i = 0; i < w->n; i++)
         if (is_key(m, w->keys[i], strlen(w->keys[i])))
-            w->values[i] = number_of(m->value);
+            w->values[i] = number_at(m->value);
     return true;
 }
 

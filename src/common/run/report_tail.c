@@ -90,7 +90,7 @@ static int fd_tail(int fd, const char *path, json_t **report, struct error *err)
 
 /* ---- Journals ---- */
 
-static int64_t number_of(const json_t *report, const char *key)
+static int64_t report_integer(const json_t *report, const char *key)
 {
     return json_integer_value(json_object_get(report, key));
 }
@@ -108,9 +108,10 @@ static int journal_look(const char *run_dir, int attempt, json_t **report,
     later = line ? report_of(line, strlen(line)) : NULL;
     free(line);
     if (later &&
-        (!*report || number_of(later, "attempt") > number_of(*report, "attempt") ||
-         number_of(later, "training_iteration") >
-             number_of(*report, "training_iteration"))) {
+        (!*report ||
+         report_integer(later, "attempt") > report_integer(*report, "attempt") ||
+         report_integer(later, "training_iteration") >
+             report_integer(*report, "training_iteration"))) {
         json_decref(*report);
         *report = later;
         return rc;
@@ -136,7 +137,7 @@ int report_tail(const char *run_dir, json_t **report, struct error *err)
         rc = fs_error(err, "open", path);
     }
     free(path);
-    known = number_of(*report, "attempt");
+    known = report_integer(*report, "attempt");
     first = known > 0 && known <= newest ? (int)known : 0;
     for (int k = first; rc == 0 && k <= newest; k++)
         rc = journal_look(run_dir, k, report, err);

@@ -135,7 +135,7 @@ static const char *name_fault(const char *name)
     return NULL;
 }
 
-static int name_check(const char *name, struct error *err)
+static int run_dir_name_check(const char *name, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
     const char *fault = name_fault(name);
@@ -354,7 +354,7 @@ int run_dir_enter(const char *storage, const char *name, enum run_dir_mode mode,
     memset(dir, 0, sizeof *dir);
     if (set_aside)
         *set_aside = NULL;
-    if (name_check(name, err) < 0)
+    if (run_dir_name_check(name, err) < 0)
         return -1;
     real = storage_make(storage, err);
     if (!real || storage_check_owner(real, err) < 0) {

@@ -61,7 +61,7 @@ static bool place_is(const char *text, const char *place)
 }
 
 /* The file's own inode number: a copy has another one. */
-static unsigned long number_of(int fd)
+static unsigned long inode_of(int fd)
 {
     struct stat st;
 
@@ -85,7 +85,7 @@ static int holder_write(int fd, const char *role)
         snprintf(job, sizeof job, "job %.32s, ", id);
     memset(text, ' ', sizeof text);
     n = snprintf(text, COUNT_AT, "host %s, %spid %ld, %ssince %s\n%lu %ld %s\n", host,
-                 job, (long)getpid(), role, date, number_of(fd), (long)getpid(), place);
+                 job, (long)getpid(), role, date, inode_of(fd), (long)getpid(), place);
     text[n < COUNT_AT ? n : COUNT_AT - 1] = ' ';
     text[LOCK_BYTES - 1] = '\n';
     if (fs_pwrite_full(fd, text, sizeof text, 0) < 0)
@@ -308,7 +308,7 @@ static enum life holder_life(struct taker *t, int fd, enum answer answer)
     place_of_self(place);
     number = strtoul(machine, &end, 10);
     pid = *end == ' ' ? strtol(end + 1, &end, 10) : 0;
-    if (!locked && (!line[0] || (pid > 0 && number != number_of(fd))))
+    if (!locked && (!line[0] || (pid > 0 && number != inode_of(fd))))
         return DEAD;
     if (locked && !line[0] && is_passing(t, fd, &c))
         return GIVEN_UP;
@@ -652,9 +652,9 @@ void run_lock_look(const char *path, struct run_lock_sight *sight)
     pid = *end == ' ' ? strtol(end + 1, &end, 10) : 0;
     place_of_self(place);
     if (pid > 0 && *end == ' ' && place_is(end + 1, place)) {
-        if (held || (number == number_of(fd) && kill((pid_t)pid, 0) == 0))
+        if (held || (number == inode_of(fd) && kill((pid_t)pid, 0) == 0))
             sight->state = RUN_LOCK_HELD;
-    } else if (held || (sight->holder[0] && number == number_of(fd))) {
+    } else if (held || (sight->holder[0] && number == inode_of(fd))) {
         sight->state = RUN_LOCK_ELSEWHERE;
         sight->patience_s = held ? SILENCE_S : GRANTED_S;
     }
