@@ -85,7 +85,7 @@ static void question_leave(struct question *q)
     free(q);
 }
 
-static void *answer(void *arg)
+static void *question_thread(void *arg)
 {
     struct question *q = arg;
     json_t *found = ask(q->visible);
@@ -124,7 +124,7 @@ json_t *gpu_facts(const char *visible, double limit_s)
     pthread_cond_init(&q->answered, NULL);
     q->users = 2;
     q->visible = visible ? strdup(visible) : NULL;
-    if (thread_start(&thread, answer, q, NULL) < 0) {
+    if (thread_start(&thread, question_thread, q, NULL) < 0) {
         free(q->visible);
         free(q);
         return json_null();

@@ -45,7 +45,7 @@ struct memory { /* nvmlMemory_t */
 struct utilization { /* nvmlUtilization_t, percent */
     unsigned int gpu, memory;
 };
-struct process { /* nvmlProcessInfo_v2_t */
+struct gpu_process { /* nvmlProcessInfo_v2_t */
     unsigned int pid;
     unsigned long long used;
     unsigned int gpu_instance, compute_instance;
@@ -76,9 +76,9 @@ struct event { /* nvmlEventData_t */
 /* And what may be missing: of 510 and of 470, and of drivers that know instances. */
 #define NVML_OPTIONAL(F)                                                               \
     F(nvmlDeviceGetComputeRunningProcesses_v3,                                         \
-      (device d, unsigned int *count, struct process *processes))                      \
+      (device d, unsigned int *count, struct gpu_process *processes))                  \
     F(nvmlDeviceGetComputeRunningProcesses_v2,                                         \
-      (device d, unsigned int *count, struct process *processes))                      \
+      (device d, unsigned int *count, struct gpu_process *processes))                  \
     F(nvmlDeviceGetMaxMigDeviceCount, (device d, unsigned int *count))                 \
     F(nvmlDeviceGetMigDeviceHandleByIndex,                                             \
       (device d, unsigned int index, device *instance))
@@ -304,11 +304,11 @@ enum nvml_answer nvml_compute_mode(const struct nvml_card *card, enum nvml_mode 
 int nvml_processes(const struct nvml_card *card, struct nvml_process processes[],
                    int most)
 {
-    result (*ask)(device, unsigned int *, struct process *) =
+    result (*ask)(device, unsigned int *, struct gpu_process *) =
         nvml.nvmlDeviceGetComputeRunningProcesses_v3
             ? nvml.nvmlDeviceGetComputeRunningProcesses_v3
             : nvml.nvmlDeviceGetComputeRunningProcesses_v2;
-    struct process found[PROCESSES_MAX];
+    struct gpu_process found[PROCESSES_MAX];
     unsigned int n = PROCESSES_MAX;
     int kept = 0;
 
