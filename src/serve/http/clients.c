@@ -122,7 +122,7 @@ static bool oldest_end(struct clients *clients, enum client_state state, bool is
 }
 
 /* False: all wait for an answer, or read one. */
-static bool room_make(struct clients *clients, bool is_extra)
+static bool client_room_make(struct clients *clients, bool is_extra)
 {
     return oldest_end(clients, CLIENT_IDLE, is_extra) ||
            oldest_end(clients, CLIENT_ASKS, is_extra);
@@ -136,10 +136,10 @@ static bool has_slots(const struct clients *clients)
 /* False: there is no room for another one. */
 static bool admit(struct clients *clients, struct client *c)
 {
-    if (has_slots(clients) || room_make(clients, false))
+    if (has_slots(clients) || client_room_make(clients, false))
         return true;
     c->is_extra = true;
-    return clients->extras < CLIENTS_EXTRA || room_make(clients, true);
+    return clients->extras < CLIENTS_EXTRA || client_room_make(clients, true);
 }
 
 struct client *clients_add(struct clients *clients, int fd, double now)

@@ -267,7 +267,7 @@ static struct exchange *exchange_begin(struct front *f,
 /* ---- The body ---- */
 
 /* Get more memory as bytes arrive. False: x->status has the reason. */
-static bool room_make(struct exchange *x, size_t n)
+static bool body_room_make(struct exchange *x, size_t n)
 {
     struct front *f = x->front;
     size_t wanted = x->room < BODY_STEP ? BODY_STEP : x->room, more;
@@ -303,7 +303,7 @@ static void body_take(struct exchange *x, const char *upload, size_t n)
         too_large(x);
         return;
     }
-    if (x->n + n > x->room && !room_make(x, n))
+    if (x->n + n > x->room && !body_room_make(x, n))
         return;
     memcpy(x->body + x->n, upload, n);
     x->n += n;

@@ -24,7 +24,7 @@ static bool name_of(const char *host, char name[NAME_MOST])
     return true;
 }
 
-static bool is_loopback(const char *name)
+static bool name_is_loopback(const char *name)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -44,7 +44,7 @@ bool host_is_ours(const char *host, const struct listening *at)
         return true;
     if (!name_of(host, name))
         return false;
-    return is_loopback(name) ||
+    return name_is_loopback(name) ||
            (name_of(at->asked, own) && strcasecmp(name, own) == 0) ||
            (name_of(at->text, own) && strcasecmp(name, own) == 0);
 }

@@ -123,7 +123,7 @@ static int unix_open(const char *path, struct listening *a, struct error *err)
 
 /* ---- A port ---- */
 
-static bool is_loopback(const struct sockaddr *address)
+static bool address_is_loopback(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)(const void *)address)
@@ -238,7 +238,7 @@ static int port_open(const char *text, bool has_token, struct listening *a,
     if (rc != 0)
         return error_set(err, RAYTRAIN_EINVAL, "cannot listen on %s: %s", text,
                          gai_strerror(rc));
-    a->is_local = is_loopback(found->ai_addr);
+    a->is_local = address_is_loopback(found->ai_addr);
     if (!a->is_local && !has_token)
         rc = error_set(err, RAYTRAIN_EINVAL,
                        "other machines can reach %s, and without a token nothing would "

@@ -58,7 +58,7 @@ static double ready_of(const struct service_state *state)
     return state->ready;
 }
 
-static double version_of(const struct service_state *state)
+static double current_version(const struct service_state *state)
 {
     return state->n_versions > 0 ? (double)state->versions[0] : -1;
 }
@@ -73,7 +73,7 @@ static const struct metric metrics[] = {
      retries_of},
     {"switches_total", "counter", "Changes of the version.", switches_of},
     {"ready", "gauge", "1 if predictions are answered.", ready_of},
-    {"model_version", "gauge", "The current version.", version_of},
+    {"model_version", "gauge", "The current version.", current_version},
 };
 
 #define N_METRICS (sizeof metrics / sizeof *metrics)
@@ -93,7 +93,8 @@ static void label_write(FILE *out, const char *name)
     fputc('"', out);
 }
 
-static void head_write(FILE *out, const char *name, const char *type, const char *help)
+static void metric_head_write(FILE *out, const char *name, const char *type,
+                              const char *help)
 {
     fprintf(out, "# HELP raytrain_serve_%s %s\n# TYPE raytrain_serve_%s %s\n", name,
             help, name, type);
@@ -128,13 +129,13 @@ static void histograms_write(FILE *out, const struct front_options *o,
 
     for (int i = 0; i < COUNT_BATCHES; i++)
         ends[i] = (double)((uint64_t)1 << i);
-    head_write(out, "latency_seconds", "histogram",
-               "From the arrival of a request to its predictions.");
+    metric_head_write(out, "latency_seconds", "histogram",
+                      "From the arrival of a request to its predictions.");
     for (size_t i = 0; i < o->n_services; i++)
         histogram_write(out, "latency_seconds", service_name(o->services[i]),
                         states[i].counts.latencies, service_latency_ends,
                         COUNT_LATENCIES, states[i].counts.latency_s);
-    head_write(out, "batch_rows", "histogram", "Rows of the batches.");
+    metric_head_write(out, "batch_rows", "histogram", "Rows of the batches.");
     for (size_t i = 0; i < o->n_services; i++)
         histogram_write(out, "batch_rows", service_name(o->services[i]),
                         states[i].counts.batches, ends, COUNT_BATCHES,
@@ -144,8 +145,8 @@ static void histograms_write(FILE *out, const struct front_options *o,
 static void requests_write(FILE *out, const struct front_options *o,
                            const struct service_state states[])
 {
-    head_write(out, "requests_total", "counter",
-               "Requests for predictions, by outcome.");
+    metric_head_write(out, "requests_total", "counter",
+                      "Requests for predictions, by outcome.");
     for (size_t i = 0; i < o->n_services; i++)
         for (int kind = 0; kind < COUNT_ANSWERS; kind++) {
             fputs("raytrain_serve_requests_total", out);
@@ -159,7 +160,7 @@ static void models_write(FILE *out, const struct front_options *o,
                          const struct service_state states[])
 {
     for (size_t m = 0; m < N_METRICS; m++) {
-        head_write(out, metrics[m].name, metrics[m].type, metrics[m].help);
+        metric_head_write(out, metrics[m].name, metrics[m].type, metrics[m].help);
         for (size_t i = 0; i < o->n_services; i++) {
             fprintf(out, "raytrain_serve_%s", metrics[m].name);
             label_write(out, service_name(o->services[i]));
@@ -174,7 +175,7 @@ static void http_write(FILE *out, struct front *f)
 {
     struct clients_state clients;
 
-    head_write(out, "http_responses_total", "counter", "Answers, by status.");
+    metric_head_write(out, "http_responses_total", "counter", "Answers, by status.");
     for (int status = 0; status < STATUS_MAX; status++) {
         uint64_t n = atomic_load(&f->answers[status]);
 
@@ -184,18 +185,19 @@ static void http_write(FILE *out, struct front *f)
                     status, n);
     }
     clients_look(f->clients, &clients);
-    head_write(out, "connections", "gauge", "Clients that are connected.");
+    metric_head_write(out, "connections", "gauge", "Clients that are connected.");
     fprintf(out, "raytrain_serve_connections %zu\n", clients.now);
-    head_write(out, "connections_total", "counter", "Clients that have connected.");
+    metric_head_write(out, "connections_total", "counter",
+                      "Clients that have connected.");
     fprintf(out, "raytrain_serve_connections_total %" PRIu64 "\n", clients.all);
-    head_write(out, "connections_late_total", "counter",
-               "Clients that were disconnected because they were too slow.");
+    metric_head_write(out, "connections_late_total", "counter",
+                      "Clients that were disconnected because they were too slow.");
     fprintf(out, "raytrain_serve_connections_late_total %" PRIu64 "\n", clients.late);
-    head_write(out, "connections_pushed_total", "counter",
-               "Clients that were disconnected because there were too many.");
+    metric_head_write(out, "connections_pushed_total", "counter",
+                      "Clients that were disconnected because there were too many.");
     fprintf(out, "raytrain_serve_connections_pushed_total %" PRIu64 "\n",
             clients.pushed);
-    head_write(
+    metric_head_write(
         out, "connections_unread_total", "counter",
         "Clients that were disconnected because too many answers were not read.");
     fprintf(out, "raytrain_serve_connections_unread_total %" PRIu64 "\n",

@@ -173,7 +173,7 @@ static int column_check(struct csv_rows *r, size_t input)
     return rc;
 }
 
-static int columns_check(struct csv_rows *r)
+static int csv_columns_check(struct csv_rows *r)
 {
     const struct infer_model *m = r->p->model;
     char name[QUOTE_TEXT_MAX];
@@ -250,7 +250,7 @@ static int refuse_field(struct csv_rows *r, const struct infer_column *c,
                   datatype_name(c), problem);
 }
 
-static bool is_word(const char *text, size_t n, const char *word)
+static bool text_is_word(const char *text, size_t n, const char *word)
 {
     return strlen(word) == n && strncasecmp(text, word, n) == 0;
 }
@@ -261,9 +261,9 @@ static const char *number_of_word(const struct missing_texts *missing, const cha
 {
     if (n == 0 || missing_texts_have(missing, text, n))
         return "nan";
-    if (is_word(text, n, "true"))
+    if (text_is_word(text, n, "true"))
         return "1";
-    return is_word(text, n, "false") ? "0" : NULL;
+    return text_is_word(text, n, "false") ? "0" : NULL;
 }
 
 static int number_take(struct csv_rows *r, const struct infer_column *c,
@@ -334,7 +334,7 @@ static int column_room(struct csv_rows *r, size_t i)
 
 static int csv_take(struct csv_rows *r)
 {
-    if (header_read(r) < 0 || columns_check(r) < 0)
+    if (header_read(r) < 0 || csv_columns_check(r) < 0)
         return -1;
     r->body = r->cursor.at;
     if (rows_each(r, text_count) < 0)

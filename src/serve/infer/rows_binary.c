@@ -27,7 +27,8 @@ static int refuse_size(struct request_parse *p, const struct infer_column *c,
 }
 
 /* UINT8 has two types, of numbers and of bytes. */
-static bool is_own(const struct infer_column *c, const struct request_tensor *t)
+static bool tensor_type_fits(const struct infer_column *c,
+                             const struct request_tensor *t)
 {
     return t->dtype == c->row.dtype ||
            (t->dtype == RAYTRAIN_UINT8 && c->row.dtype == RAYTRAIN_BYTES);
@@ -70,7 +71,7 @@ static int numbers_take(struct request_parse *p, const struct infer_column *c,
         expected = UINT64_MAX;
     if (expected != n)
         return refuse_size(p, c, expected, (int64_t)n);
-    if (!is_own(c, t))
+    if (!tensor_type_fits(c, t))
         return numbers_convert(p, c, t, bytes, count, d);
     *d = (struct infer_data){.bytes = bytes, .n_bytes = (size_t)n};
     return request_bytes(p, c->name, n);

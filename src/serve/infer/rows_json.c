@@ -98,7 +98,7 @@ static bool missing_read(struct elements *e)
     return true;
 }
 
-static bool number_read(struct elements *e)
+static bool json_number_read(struct elements *e)
 {
     const char *at, *problem;
     double x;
@@ -126,7 +126,7 @@ static bool flag_read(struct elements *e)
     bool value;
 
     if (first != 't' && first != 'f')
-        return number_read(e);
+        return json_number_read(e);
     if (!json_scan_bool(e->scan, &value))
         return false;
     (void)element_store(e->c->row.dtype, digit, digit + 1, value, e->to);
@@ -156,7 +156,7 @@ static inline bool element_read(struct elements *e)
 {
     if (e->c->kind == INFER_TEXT)
         return text_read(e);
-    return e->flags ? flag_read(e) : number_read(e);
+    return e->flags ? flag_read(e) : json_number_read(e);
 }
 
 /* ---- Lists ---- */

@@ -162,8 +162,8 @@ static int datatype_check(struct request_parse *p, struct request_tensor *t,
     return 0;
 }
 
-static int column_find(struct request_parse *p, const struct request_tensor *t,
-                       size_t *column)
+static int tensor_column_find(struct request_parse *p, const struct request_tensor *t,
+                              size_t *column)
 {
     const struct infer_model *m = p->model;
     char name[QUOTE_TEXT_MAX];
@@ -187,7 +187,7 @@ int tensor_take(struct request_parse *p, struct request_tensor *t)
     char name[QUOTE_TEXT_MAX];
     size_t i = 0;
 
-    if (column_find(p, t, &i) < 0)
+    if (tensor_column_find(p, t, &i) < 0)
         return -1;
     c = &p->model->inputs[i];
     if (datatype_check(p, t, c) < 0 || shape_check(p, t, c) < 0)

@@ -64,10 +64,10 @@ static struct live_model *models_end(const struct life *l)
 
 /* ---- Messages ---- */
 
-static void say(struct life *l, const char *fmt, ...)
+static void life_say(struct life *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void say(struct life *l, const char *fmt, ...)
+static void life_say(struct life *l, const char *fmt, ...)
 {
     char text[ERROR_TEXT_MAX];
     va_list ap;
@@ -90,7 +90,7 @@ static int address_tell(struct life *l, const struct place_address *address,
         return -1;
     curl = place_curl(address);
     if (curl)
-        say(l, "to ask it, type: %s", curl);
+        life_say(l, "to ask it, type: %s", curl);
     free(curl);
     return 0;
 }
@@ -146,19 +146,19 @@ static int answering_begin(struct life *l, struct error *err)
     if (front_create(&options, &l->front, err) < 0)
         return -1;
     for (struct live_model *m = l->models; m < models_end(l); m++)
-        say(l, "serving %s as %s at %s%s%s", m->now.checkpoint, m->o->name,
-            l->at.is_unix ? ""
-            : l->cert     ? "https://"
-                          : "http://",
-            l->at.text,
-            l->at.is_local && !l->at.is_unix ? ", which only this machine reaches"
-                                             : "");
+        life_say(l, "serving %s as %s at %s%s%s", m->now.checkpoint, m->o->name,
+                 l->at.is_unix ? ""
+                 : l->cert     ? "https://"
+                               : "http://",
+                 l->at.text,
+                 l->at.is_local && !l->at.is_unix ? ", which only this machine reaches"
+                                                  : "");
     return address_write(l, err);
 }
 
 /* ---- What happens ---- */
 
-static void fail(struct life *l, const struct error *err)
+static void life_fail(struct life *l, const struct error *err)
 {
     if (!l->failed)
         l->why = *err;
@@ -188,7 +188,7 @@ static void on_lost(void *arg, struct live_model *m, const struct error *why)
     error_set(&err, why->code, "no worker is left: %s", why->text);
     if (l->o->n_models > 1)
         error_prefix(&err, "%s", m->o->name);
-    fail(l, &err);
+    life_fail(l, &err);
 }
 
 static int on_changed(void *arg, struct error *err)
@@ -238,8 +238,8 @@ static int on_stop(void *arg, struct error *err)
     }
     l->env.ending = true;
     l->end_by = clock_now() + l->o->config->timeout_s;
-    say(l, "%s: no new requests; %s", strsignal(l->stop.signal),
-        stop_request_hint(&l->stop));
+    life_say(l, "%s: no new requests; %s", strsignal(l->stop.signal),
+             stop_request_hint(&l->stop));
     /* Clients that ask now get 503, and may ask another one. */
     for (struct live_model *m = l->models; m < models_end(l); m++)
         service_drain(m->service);
@@ -256,7 +256,7 @@ static bool all_answered(const struct life *l)
     return true;
 }
 
-static bool is_over(const struct life *l)
+static bool life_is_over(const struct life *l)
 {
     return l->failed ||
            (l->env.ending && (all_answered(l) || clock_now() >= l->end_by));
@@ -343,7 +343,7 @@ static int events_make(struct life *l, struct error *err)
                : 0;
 }
 
-static int places_make(struct life *l, struct error *err)
+static int life_places_make(struct life *l, struct error *err)
 {
     l->sockets_lock = private_dir_make(l->sockets, SOCKET_MOST);
     if (l->sockets_lock < 0)
@@ -444,7 +444,7 @@ static int life_begin(struct life *l, struct error *err)
 {
     const struct serve_config *config = l->o->config;
 
-    return events_make(l, err) < 0 || places_make(l, err) < 0 ||
+    return events_make(l, err) < 0 || life_places_make(l, err) < 0 ||
                    file_read(config->tls_cert, &l->cert, err) < 0 ||
                    file_read(config->tls_key, &l->key, err) < 0 ||
                    log_open(l, err) < 0 || address_open(l, err) < 0
@@ -464,10 +464,10 @@ int life_run(const struct life_options *options, struct error *err)
     struct error why;
     int rc = life_begin(&l, &why);
 
-    while (rc == 0 && !is_over(&l))
+    while (rc == 0 && !life_is_over(&l))
         rc = event_loop_turn(l.loop, -1, &why);
     if (rc < 0)
-        fail(&l, &why);
+        life_fail(&l, &why);
     if (l.failed)
         *err = l.why;
     rc = l.failed ? -1 : 0;

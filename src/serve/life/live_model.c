@@ -208,7 +208,7 @@ static int crew_make(struct live_model *m, struct error *err)
 
 /* Directories of its own, if there are others: workers are numbered for each model. The
  * path of a socket is short. */
-static int places_make(struct live_model *m, struct error *err)
+static int model_places_make(struct live_model *m, struct error *err)
 {
     const struct live_env *env = m->env;
 
@@ -234,8 +234,8 @@ int live_model_begin(struct live_model *m, const struct live_env *env, int index
                              .index = index,
                              .now = {.group = -1},
                              .next = {.group = -1}};
-    if (places_make(m, err) < 0 || service_make(m, err) < 0 || crew_make(m, err) < 0 ||
-        version_start(m, &m->now, m->o->checkpoint, err) < 0)
+    if (model_places_make(m, err) < 0 || service_make(m, err) < 0 ||
+        crew_make(m, err) < 0 || version_start(m, &m->now, m->o->checkpoint, err) < 0)
         return -1;
     return m->o->limits->follow
                ? follower_start(m->o->checkpoint, env->o->choose, m->o->arg, env->newer,

@@ -48,7 +48,7 @@ static bool is_checkpoint(const char *path)
 }
 
 /* The directory of this service, and of others of the same models. */
-static bool is_own(const char *name, const char *path)
+static bool is_service_dir(const char *name, const char *path)
 {
     struct stat st;
 
@@ -74,7 +74,7 @@ static struct models_entry *entry_find(const struct models_dir *models,
     return NULL;
 }
 
-static int name_check(const struct reading *r, const char *name)
+static int model_name_check(const struct reading *r, const char *name)
 {
     if (serve_name_check(name, r->err) < 0)
         return error_prefix(r->err, "--models: rename an entry, whose name is that of "
@@ -99,7 +99,7 @@ static int entry_add(const struct reading *r, char *name, const char *path, bool
 
     if (!is_dir && ends_in(name, H5))
         name[strlen(name) - strlen(H5)] = '\0';
-    if (name_check(r, name) < 0)
+    if (model_name_check(r, name) < 0)
         return -1;
     grown = reallocarray(out->entries, out->n + 1, sizeof *grown);
     if (!grown)
@@ -118,7 +118,7 @@ static int entry_read(const struct reading *r, char *name, const char *path)
         left_out(r, name, "its name begins with a dot");
         return 0;
     }
-    if (is_own(name, path))
+    if (is_service_dir(name, path))
         return 0;
     if (stat(path, &st) < 0)
         return fs_error(r->err, "open", path);

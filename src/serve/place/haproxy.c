@@ -57,7 +57,8 @@ static const char head[] =
     "    default-server check inter 1s fall 2 rise 1 observe layer4 error-limit 1 "
     "on-error mark-down\n";
 
-static int refuse(struct writing *w, const struct place_found *place, const char *why)
+static int place_refuse(struct writing *w, const struct place_found *place,
+                        const char *why)
 {
     w->rc =
         error_set(w->err, RAYTRAIN_EINVAL, "the service on %s %s", place->host, why);
@@ -80,15 +81,16 @@ static int token_check(struct writing *w, const struct place_found *place)
         return 0;
     }
     if (!token != !w->token || (token && strcmp(token, w->token) != 0))
-        rc = refuse(w, place,
-                    "has another token than the others: start all of them with the "
-                    "same --token-file");
+        rc = place_refuse(
+            w, place,
+            "has another token than the others: start all of them with the "
+            "same --token-file");
     free(token);
     return rc;
 }
 
 /* It has no spaces, which would split it into several words of the configuration. */
-static bool is_word(const char *text)
+static bool is_one_word(const char *text)
 {
     return text[strcspn(text, " \t\r\n\"'\\#$")] == '\0';
 }
@@ -108,9 +110,10 @@ static int tls_check(struct writing *w, const struct place_found *place, const c
     snprintf(host, sizeof host, "%.*s", host_length(at), at);
     if (*at != '[' && inet_pton(AF_INET, host, &ignored) != 1)
         return 0;
-    return refuse(w, place,
-                  "has TLS and no name, and HAProxy verifies a certificate by a name: "
-                  "start it with --listen NAME:PORT or 0.0.0.0:PORT");
+    return place_refuse(
+        w, place,
+        "has TLS and no name, and HAProxy verifies a certificate by a name: "
+        "start it with --listen NAME:PORT or 0.0.0.0:PORT");
 }
 
 /* Before the first of them. */
@@ -178,14 +181,15 @@ static void on_place(void *arg, const struct place_found *place)
         return;
     }
     if (!place->here && is_local(a)) {
-        refuse(w, place,
-               "can only be reached from there: start it with --listen 0.0.0.0:0");
+        place_refuse(
+            w, place,
+            "can only be reached from there: start it with --listen 0.0.0.0:0");
         return;
     }
-    if (!is_word(a->url) || (a->socket && !is_word(a->socket)) ||
-        (a->address && !is_word(a->address)) ||
-        (a->tls_cert && !is_word(a->tls_cert)) || !is_word(place->host)) {
-        refuse(w, place, "has an address that HAProxy cannot have");
+    if (!is_one_word(a->url) || (a->socket && !is_one_word(a->socket)) ||
+        (a->address && !is_one_word(a->address)) ||
+        (a->tls_cert && !is_one_word(a->tls_cert)) || !is_one_word(place->host)) {
+        place_refuse(w, place, "has an address that HAProxy cannot have");
         return;
     }
     if (token_check(w, place) < 0)

@@ -244,7 +244,7 @@ int place_name(const char *text, char **name, char **address, struct error *err)
 
 /* ---- Find ---- */
 
-static const char *text_of(const json_t *json, const char *key)
+static const char *place_text(const json_t *json, const char *key)
 {
     return json_string_value(json_object_get(json, key));
 }
@@ -261,7 +261,7 @@ static bool is_alive(const json_t *json, bool here)
 /* Is it safe in a command: one line, and not an option? */
 static bool is_plain(const json_t *json)
 {
-    const char *key, *url = text_of(json, "url");
+    const char *key, *url = place_text(json, "url");
     json_t *value;
 
     if (!url || (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0))
@@ -282,14 +282,15 @@ static void found_deliver(const json_t *json, const char *foreign,
                           void (*found)(void *arg, const struct place_found *place),
                           void *arg, size_t *n)
 {
-    struct place_found place = {.host = text_of(json, "host"),
-                                .foreign = foreign,
-                                .address = {.model = text_of(json, "model"),
-                                            .url = text_of(json, "url"),
-                                            .socket = text_of(json, "socket"),
-                                            .address = text_of(json, "address"),
-                                            .token_file = text_of(json, "token_file"),
-                                            .tls_cert = text_of(json, "tls_cert")}};
+    struct place_found place = {
+        .host = place_text(json, "host"),
+        .foreign = foreign,
+        .address = {.model = place_text(json, "model"),
+                    .url = place_text(json, "url"),
+                    .socket = place_text(json, "socket"),
+                    .address = place_text(json, "address"),
+                    .token_file = place_text(json, "token_file"),
+                    .tls_cert = place_text(json, "tls_cert")}};
     char host[256];
 
     if (!place.host || !is_plain(json))

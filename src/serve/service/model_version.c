@@ -54,8 +54,9 @@ static bool same_column(const struct service_column *a, const struct service_col
     return same;
 }
 
-static int columns_check(const char *what, const struct service_column a[], size_t n_a,
-                         const struct service_column b[], size_t n_b, struct error *err)
+static int version_columns_check(const char *what, const struct service_column a[],
+                                 size_t n_a, const struct service_column b[],
+                                 size_t n_b, struct error *err)
 {
     for (size_t i = 0; i < n_a && i < n_b; i++)
         if (!same_column(&a[i], &b[i]))
@@ -71,11 +72,11 @@ static int columns_check(const char *what, const struct service_column a[], size
 int edition_check(const struct edition *e, const struct service_hello *hello,
                   struct error *err)
 {
-    if (columns_check("input", e->model.inputs, e->model.n_inputs, hello->inputs,
-                      hello->n_inputs, err) < 0)
+    if (version_columns_check("input", e->model.inputs, e->model.n_inputs,
+                              hello->inputs, hello->n_inputs, err) < 0)
         return -1;
-    return columns_check("output", e->model.outputs, e->model.n_outputs, hello->outputs,
-                         hello->n_outputs, err);
+    return version_columns_check("output", e->model.outputs, e->model.n_outputs,
+                                 hello->outputs, hello->n_outputs, err);
 }
 
 void edition_add_worker(struct edition *e, struct worker_link *w)
@@ -139,8 +140,8 @@ static struct piece *queue_take(struct edition *e, struct piece **at)
     return p;
 }
 
-static int refuse(struct edition *e, struct service_request *q, int status,
-                  const char *why)
+static int request_refuse(struct edition *e, struct service_request *q, int status,
+                          const char *why)
 {
     rows_request_fail(q, status, "%s", why);
     service_counts_answer(e->counts, q);
@@ -154,16 +155,16 @@ int edition_submit(struct edition *e, struct service_request *q, double now)
     q->since = now;
     if (edition_workers(e) == 0) {
         q->version_ended = e->is_retired;
-        return refuse(e, q, 503, "no worker is ready; try again in a moment");
+        return request_refuse(e, q, 503, "no worker is ready; try again in a moment");
     }
     if (e->queue_pieces >= e->limits.queue)
-        return refuse(e, q, 429,
-                      "too many requests are waiting; try again in a moment");
+        return request_refuse(e, q, 429,
+                              "too many requests are waiting; try again in a moment");
     if (rows_request_begin(q, e->model.outputs, e->model.n_outputs) < 0)
-        return refuse(e, q, q->status, "");
+        return request_refuse(e, q, q->status, "");
     p = calloc(1, sizeof *p);
     if (!p)
-        return refuse(e, q, 503, "out of memory");
+        return request_refuse(e, q, 503, "out of memory");
     p->q = q;
     p->n = q->rows;
     queue_add(e, p);

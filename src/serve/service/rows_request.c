@@ -68,9 +68,9 @@ int rows_request_begin(struct service_request *q, const struct service_column ou
 
 /* ---- Take the answer of a piece ---- */
 
-static int text_take(struct service_request *q, size_t output,
-                     const struct service_rows *found, uint64_t at, uint64_t first,
-                     uint64_t n)
+static int answer_text_take(struct service_request *q, size_t output,
+                            const struct service_rows *found, uint64_t at,
+                            uint64_t first, uint64_t n)
 {
     uint64_t from = found->offsets[at], bytes = found->offsets[at + n] - from;
     struct rows_request_text *t =
@@ -98,7 +98,7 @@ int rows_request_take(struct service_request *q, const struct service_rows found
         if (q->columns[i].kind == SERVICE_NUMBERS)
             memcpy((unsigned char *)q->outputs[i].data + first * width,
                    found[i].data + at * width, n * width);
-        else if (text_take(q, i, &found[i], at, first, n) < 0)
+        else if (answer_text_take(q, i, &found[i], at, first, n) < 0)
             return -1;
     }
     q->answered += n;

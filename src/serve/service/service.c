@@ -186,7 +186,7 @@ void service_say(struct service *s, const char *fmt, ...)
     s->said_end = &said->next;
 }
 
-static void finish(struct service_request *q)
+static void requests_finish(struct service_request *q)
 {
     while (q) {
         struct service_request *next = q->next;
@@ -205,7 +205,7 @@ void service_unlock(struct service *s, struct rows_request_list *done)
     s->said_end = &s->said;
     s->changed = false;
     pthread_mutex_unlock(&s->lock);
-    finish(done->first);
+    requests_finish(done->first);
     while (said) {
         struct sentence *next = said->next;
 
