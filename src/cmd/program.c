@@ -36,9 +36,9 @@
 #define LAST_WORDS_S     5.0   /* for which the end waits for a terminal that is held */
 
 /* On standard error, and without waiting for it. */
-static void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void program_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-static void say(const char *fmt, ...)
+static void program_say(const char *fmt, ...)
 {
     va_list ap;
 
@@ -65,8 +65,8 @@ static int keep_json(const json_t *result, const char *path)
     if (text)
         rc = fs_write_atomic(path, text, strlen(text), 0600, &err);
     if (rc < 0)
-        say("%s: could not write the result to %s: %s\n", name, path,
-            text ? err.text : "out of memory");
+        program_say("%s: could not write the result to %s: %s\n", name, path,
+                    text ? err.text : "out of memory");
     free(text);
     return rc;
 }
@@ -85,18 +85,18 @@ static void print_refusal(const struct error *err)
     json_decref(refusal);
 }
 
-static int fail(const struct error *err)
+static int program_fail(const struct error *err)
 {
     if (as_json)
         print_refusal(err);
     fflush(stdout);
-    say("%s: %s\n", name, err->text);
+    program_say("%s: %s\n", name, err->text);
     return error_exit_status(err->code);
 }
 
-static void report(const char *text)
+static void refusal_say(const char *text)
 {
-    say("%s: %s\n", name, text);
+    program_say("%s: %s\n", name, text);
 }
 
 /* Has fit() of the Python module started this process? Then the user has not seen the
@@ -128,12 +128,12 @@ static void print_log(const struct failure_log *log, bool lines)
 {
     lines = lines && log->tail[0] && !log->shown;
     if (log->path[0])
-        say("  %s%s%s\n", lines ? "last lines of " : "its log: ", log->path,
-            lines ? ":" : "");
+        program_say("  %s%s%s\n", lines ? "last lines of " : "its log: ", log->path,
+                    lines ? ":" : "");
     for (const char *line = log->tail; lines && *line;) {
         int length = (int)strcspn(line, "\n");
 
-        say("  | %.*s\n", length, line);
+        program_say("  | %.*s\n", length, line);
         line += length + (line[length] == '\n');
     }
 }
@@ -149,7 +149,7 @@ static void say_reason(const char *message)
         n--;
     last = memrchr(message, '\n', n);
     last = last ? last + 1 + strspn(last + 1, " ") : message;
-    say(": %.*s\n", (int)(message + n - last), last);
+    program_say(": %.*s\n", (int)(message + n - last), last);
 }
 
 /* A failure: which worker, how, and the last lines of that worker's log. */
@@ -161,33 +161,34 @@ static void print_failure(const struct program *program, const struct trainer *t
     char *message = indented_lines(f->message, "  ");
     bool recurs = failure_recurs(f);
 
-    say("%s: the %s failed", name, program->noun);
+    program_say("%s: the %s failed", name, program->noun);
     if (f->rank >= 0)
-        say(": rank %d", f->rank);
+        program_say(": rank %d", f->rank);
     if (f->rank >= 0 && f->host[0])
-        say(" on %s", f->host);
+        program_say(" on %s", f->host);
     if (is_of_fit())
         say_reason(f->message);
     else
-        say(": %s\n", message ? message : f->message);
+        program_say(": %s\n", message ? message : f->message);
     free(message);
     print_log(&outcome->log, !strchr(f->message, '\n')); /* it has no traceback */
     if (backend && !is_of_fit())
-        say("  the ranks of a command find each other by a backend: add --backend %s\n",
+        program_say(
+            "  the ranks of a command find each other by a backend: add --backend %s\n",
             backend);
     if (failure_is_shared_gpu(f, &outcome->log))
-        say("  NCCL needs a GPU for each rank: give each worker a whole one "
-            "(--gpus-per-worker 1), or let the ranks meet by gloo: "
-            "init_process_group(\"gloo\"), or TorchConfig(backend=\"gloo\")\n");
+        program_say("  NCCL needs a GPU for each rank: give each worker a whole one "
+                    "(--gpus-per-worker 1), or let the ranks meet by gloo: "
+                    "init_process_group(\"gloo\"), or TorchConfig(backend=\"gloo\")\n");
     if (outcome->attempts > 1)
-        say("  after %d attempts\n", outcome->attempts);
+        program_say("  after %d attempts\n", outcome->attempts);
     if (program->go_on)
-        say("  %s%s, %s\n",
-            saved    ? program->go_on
-            : recurs ? "nothing was saved: once the cause is corrected"
-                     : "nothing was saved: to try again",
-            saved && recurs ? " once the cause is corrected" : "",
-            what_next(trainer->opt, saved));
+        program_say("  %s%s, %s\n",
+                    saved    ? program->go_on
+                    : recurs ? "nothing was saved: once the cause is corrected"
+                             : "nothing was saved: to try again",
+                    saved && recurs ? " once the cause is corrected" : "",
+                    what_next(trainer->opt, saved));
 }
 
 /* A reader that has seen enough is no failure. */
@@ -197,7 +198,7 @@ static int print_json(const json_t *result)
     if ((json_dumpf(result, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17)) < 0 ||
          putchar('\n') == EOF || fflush(stdout) != 0) &&
         errno != EPIPE) {
-        say("%s: could not write the result to standard output\n", name);
+        program_say("%s: could not write the result to standard output\n", name);
         return -1;
     }
     return 0;
@@ -233,7 +234,8 @@ static int conclude_stop(const struct trainer *trainer,
         why = "stopped because Slurm preempts the job";
 
     if (!quiet && trainer->cfg->run_config.requeue_on_stop && outcome->fruitless)
-        say("%s: the job does not go back to the queue: there has been no new %s "
+        program_say(
+            "%s: the job does not go back to the queue: there has been no new %s "
             "since the start before this one, which was stopped, too\n"
             "  give the job more time (sbatch --time), or use a smaller "
             "--stop-before-end\n",
@@ -241,9 +243,10 @@ static int conclude_stop(const struct trainer *trainer,
             predict_config_predicts(&trainer->cfg->predict) ? "shard of predictions"
                                                             : "checkpoint");
     if (!quiet && requeue)
-        say("%s: %s; job %s goes back to the queue\n", name, why, job.name);
+        program_say("%s: %s; job %s goes back to the queue\n", name, why, job.name);
     else if (!quiet)
-        say("%s: %s; %s%s to go on%s\n", name, why, what_next(trainer->opt, saved),
+        program_say(
+            "%s: %s; %s%s to go on%s\n", name, why, what_next(trainer->opt, saved),
             outcome->used_up ? " in another job" : "",
             outcome->failure.cause == CAUSE_PREEMPTED && !outcome->by_node &&
                     !outcome->used_up
@@ -257,7 +260,7 @@ static int conclude_stop(const struct trainer *trainer,
         signal(SIGUSR1, SIG_IGN);
     }
     if (requeue && batch->requeue(&job, &err) < 0)
-        say("%s: job %s could not be requeued: %s\n", name, job.name, err.text);
+        program_say("%s: job %s could not be requeued: %s\n", name, job.name, err.text);
     else if (requeue)
         poll(NULL, 0, KILLED_WITHIN_MS); /* what follows in the script is not to run */
     return error_exit_status(RAYTRAIN_ESTOPPED);
@@ -271,9 +274,9 @@ static int conclude(const struct program *program, const struct trainer *trainer
     bool saved = is_saved(program, trainer);
 
     if (again && !opt->quiet)
-        say("%s: this run has finished already; nothing to do\n"
-            "  --fresh starts it anew, other settings continue it\n",
-            name);
+        program_say("%s: this run has finished already; nothing to do\n"
+                    "  --fresh starts it anew, other settings continue it\n",
+                    name);
     if (outcome->status == RUN_FAILED)
         print_failure(program, trainer, outcome, saved);
     if (opt->json && give_json(result) < 0)
@@ -283,9 +286,9 @@ static int conclude(const struct program *program, const struct trainer *trainer
         return 0;
     case RUN_STOPPED:
         if (outcome->missing[0]) {
-            say("%s: stopped: %s\n"
-                "  %s in an allocation with enough nodes to go on\n",
-                name, outcome->missing, what_next(opt, saved));
+            program_say("%s: stopped: %s\n"
+                        "  %s in an allocation with enough nodes to go on\n",
+                        name, outcome->missing, what_next(opt, saved));
             return error_exit_status(RAYTRAIN_ESTOPPED);
         }
         return conclude_stop(trainer, outcome, saved);
@@ -303,22 +306,24 @@ static int conclude_allocation(const struct program *program, const struct optio
     const char *next = what_next(opt, saved);
 
     if (end->cut_off)
-        say("%s: what ran inside the allocation ended before the run did: %s was "
+        program_say(
+            "%s: what ran inside the allocation ended before the run did: %s was "
             "killed "
             "there, or salloc was\n"
             "  to go on, %s\n",
             name, name, next);
     else if (end->settled && end->exit_status == error_exit_status(RAYTRAIN_ESTOPPED))
-        say("%s: stopped on request; %s to go on\n", name, next);
+        program_say("%s: stopped on request; %s to go on\n", name, next);
     else if (end->settled)
-        say("%s: the run has %s; what ran inside the allocation was killed after "
+        program_say(
+            "%s: the run has %s; what ran inside the allocation was killed after "
             "that\n",
             name, end->exit_status == 0 ? "finished" : "failed");
     return end->exit_status;
 }
 
-static int fit(const struct program *program, const struct trainer *trainer,
-               struct error *err)
+static int program_fit(const struct program *program, const struct trainer *trainer,
+                       struct error *err)
 {
     struct run_outcome outcome;
     json_t *result = NULL;
@@ -327,7 +332,7 @@ static int fit(const struct program *program, const struct trainer *trainer,
 
     unsetenv(FIT_RESULT_VARIABLE); /* workers may start runs of their own */
     if (trainer_fit(trainer, &outcome, &result, &again, err) < 0)
-        return fail(err);
+        return program_fail(err);
     status = conclude(program, trainer, &outcome, result, again);
     json_decref(result);
     return status;
@@ -335,7 +340,7 @@ static int fit(const struct program *program, const struct trainer *trainer,
 
 static int dry_run(const struct trainer *trainer, char *const argv[], struct error *err)
 {
-    return trainer_dry_run(trainer, argv, stdout, err) < 0 ? fail(err) : 0;
+    return trainer_dry_run(trainer, argv, stdout, err) < 0 ? program_fail(err) : 0;
 }
 
 /* What to type in order to follow the run of a job, as a shell reads it; malloc'ed. */
@@ -358,15 +363,15 @@ static void say_submitted(const struct run_config *run, const struct submission 
     const char *id = job->ticket.id;
     char *follow = line_to_follow(run);
 
-    say("%s: submitted as job %s, whose messages are in %s/%s\n"
-        "  its state: squeue --jobs %s; to cancel it: scancel %s\n",
-        name, id, job->dir, job->ticket.log, id, id);
+    program_say("%s: submitted as job %s, whose messages are in %s/%s\n"
+                "  its state: squeue --jobs %s; to cancel it: scancel %s\n",
+                name, id, job->dir, job->ticket.log, id, id);
     if (follow)
-        say("  to follow its run, once it has started: %s\n%s", follow,
-            strchr(run->name, '%')
-                ? "    with the job's numbers in place of %a, %A and "
-                  "%j\n"
-                : "");
+        program_say("  to follow its run, once it has started: %s\n%s", follow,
+                    strchr(run->name, '%')
+                        ? "    with the job's numbers in place of %a, %A and "
+                          "%j\n"
+                        : "");
     free(follow);
 }
 
@@ -377,7 +382,7 @@ static int submit(const struct trainer *trainer, struct error *err)
     int status = 0;
 
     if (submit_run(trainer, &job, err) < 0) {
-        status = fail(err);
+        status = program_fail(err);
     } else if (trainer->opt->dry_run) {
         status = fputs(job.script, stdout) < 0 || fflush(stdout) != 0;
     } else {
@@ -391,15 +396,15 @@ static int submit(const struct trainer *trainer, struct error *err)
 
 /* The end of a command that has done all of its work, in this process or in one that it
  * started. */
-static int finish(const struct program *program, const struct trainer *trainer,
-                  int status)
+static int program_finish(const struct program *program, const struct trainer *trainer,
+                          int status)
 {
     struct error err;
 
     if (status != 0 || !program->finish ||
         program->finish(trainer->opt, trainer->cfg, &err) == 0)
         return status;
-    return fail(&err);
+    return program_fail(&err);
 }
 
 static int run_checked(const struct program *program, char *argv[],
@@ -411,10 +416,10 @@ static int run_checked(const struct program *program, char *argv[],
     if (trainer->launcher->allocate)
         rc = allocation_run(trainer, argv, &end, err);
     if (rc < 0)
-        return fail(err);
-    return finish(program, trainer,
-                  rc > 0 ? conclude_allocation(program, trainer->opt, &end)
-                         : fit(program, trainer, err));
+        return program_fail(err);
+    return program_finish(program, trainer,
+                          rc > 0 ? conclude_allocation(program, trainer->opt, &end)
+                                 : program_fit(program, trainer, err));
 }
 
 static int sweep(struct options *opt, struct train_config *cfg, char *const argv[],
@@ -422,7 +427,8 @@ static int sweep(struct options *opt, struct train_config *cfg, char *const argv
 {
     int status;
 
-    return sweep_run(opt, cfg, argv, report, &status, err) < 0 ? fail(err) : status;
+    return sweep_run(opt, cfg, argv, refusal_say, &status, err) < 0 ? program_fail(err)
+                                                                    : status;
 }
 
 /* May the workers be processes of this machine? */
@@ -458,15 +464,16 @@ static void say_script(const struct options *opt, const struct train_config *cfg
     plain = !strcmp(cfg->backend, "command");
     if (argv_join(argv, &line, NULL) < 0)
         return;
-    say("%s: %s runs it%s%s; in full: %s [OPTION]... %s%s%s-- %s\n", name, argv[0],
-        plain ? "" : ", with the backend ", plain ? "" : cfg->backend, name,
-        plain ? "" : "--backend ", plain ? "" : cfg->backend, plain ? "" : " ", line);
+    program_say("%s: %s runs it%s%s; in full: %s [OPTION]... %s%s%s-- %s\n", name,
+                argv[0], plain ? "" : ", with the backend ", plain ? "" : cfg->backend,
+                name, plain ? "" : "--backend ", plain ? "" : cfg->backend,
+                plain ? "" : " ", line);
     free(line);
 }
 
 /* Complete the configuration, and check it. */
-static int settle(const struct program *program, struct options *opt,
-                  struct train_config *cfg, struct error *err)
+static int program_settle(const struct program *program, struct options *opt,
+                          struct train_config *cfg, struct error *err)
 {
     if (program->settle(opt, cfg, err) == 0 && train_config_validate(cfg, err) == 0)
         return 0;
@@ -484,22 +491,23 @@ static int check(const struct options *opt, struct train_config *cfg, char *argv
     int status;
 
     batch_patience_set(0, NULL);
-    return site_check(opt, cfg, argv, stdout, &status, &err) < 0 ? fail(&err) : status;
+    return site_check(opt, cfg, argv, stdout, &status, &err) < 0 ? program_fail(&err)
+                                                                 : status;
 }
 
-static int run(const struct program *program, int argc, char *argv[],
-               struct options *opt, struct train_config *cfg)
+static int program_run(const struct program *program, int argc, char *argv[],
+                       struct options *opt, struct train_config *cfg)
 {
     struct trainer trainer = {.cfg = cfg, .opt = opt};
     struct error err;
 
     if (program->parse(argc, argv, opt, cfg, &err) < 0)
-        return fail(&err);
+        return program_fail(&err);
     if (opt->help)
         return fputs(program->help(opt->help_all), stdout) < 0 || fflush(stdout) != 0;
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
-    trainer.report = opt->quiet ? NULL : report;
+    trainer.report = opt->quiet ? NULL : refusal_say;
     /* A function of Python is called with the newest checkpoint, as in Ray Train. */
     trainer.calls_again = is_of_fit() && cfg->train_func;
     as_json = opt->json && !opt->check && !opt->dry_run && !opt->submit.wanted;
@@ -507,25 +515,26 @@ static int run(const struct program *program, int argc, char *argv[],
         opt->result_path = strdup(getenv(FIT_RESULT_VARIABLE));
     result_path = opt->result_path;
     if (launcher_check_start(opt->launcher, &err) < 0)
-        return fail(&err);
+        return program_fail(&err);
     if (opt->check)
         return check(opt, cfg, argv);
     if (sweep_is_due(opt))
         return sweep(opt, cfg, argv, &err);
-    if (settle(program, opt, cfg, &err) < 0 || trainer_settle(opt, cfg, &err) < 0 ||
+    if (program_settle(program, opt, cfg, &err) < 0 ||
+        trainer_settle(opt, cfg, &err) < 0 ||
         launcher_find(opt->launcher, &trainer.launcher, &err) < 0)
-        return fail(&err);
+        return program_fail(&err);
     if (opt->submit.wanted || !trainer.launcher->allocate)
         say_script(opt, cfg);
     if (opt->submit.wanted)
         return submit(&trainer, &err);
     if (!trainer.launcher->allocate && login_check(opt, cfg, &err) < 0)
-        return fail(&err);
+        return program_fail(&err);
     if (opt->dry_run)
         return dry_run(&trainer, argv, &err);
     if (job_check(cfg, opt, &err) < 0 || trainer_check(&trainer, &err) < 0 ||
         launcher_check(trainer.launcher, opt->srun_args, &err) < 0)
-        return fail(&err);
+        return program_fail(&err);
     return run_checked(program, argv, &trainer, &err);
 }
 
@@ -545,8 +554,8 @@ int program_main(const struct program *program, int argc, char *argv[])
      * on when its output is not read. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    batch_patience_set(PATIENCE_S, report);
-    status = run(program, argc, argv, &opt, &cfg);
+    batch_patience_set(PATIENCE_S, refusal_say);
+    status = program_run(program, argc, argv, &opt, &cfg);
     outlet_flush(outlet_messages(), LAST_WORDS_S);
 
     options_clear(&opt);

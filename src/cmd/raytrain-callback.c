@@ -61,7 +61,7 @@ static void report_pass(const raytrain_callback *cb, void *self, const json_t *e
     free(report.text);
 }
 
-static const char *text_of(const json_t *object, const char *name)
+static const char *member_text(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
 
@@ -71,16 +71,17 @@ static const char *text_of(const json_t *object, const char *name)
 static void event_pass(const raytrain_callback *cb, void *self, const json_t *event,
                        const char *line)
 {
-    const char *kind = text_of(event, "event");
+    const char *kind = member_text(event, "event");
 
     if (strcmp(kind, "report") == 0) {
         report_pass(cb, self, event);
     } else if (strcmp(kind, "start") == 0) {
         if (cb->on_start)
-            cb->on_start(self, text_of(event, "run"), text_of(event, "path"));
+            cb->on_start(self, member_text(event, "run"), member_text(event, "path"));
     } else if (strcmp(kind, "end") == 0) {
         if (cb->on_end)
-            cb->on_end(self, text_of(json_object_get(event, "result"), "status"), line);
+            cb->on_end(self, member_text(json_object_get(event, "result"), "status"),
+                       line);
     } else if (cb->on_event) {
         cb->on_event(self, kind, line);
     }
@@ -108,7 +109,7 @@ static void lines_pass(const raytrain_callback *cb, void *self)
 
 /* ---- The shared object ---- */
 
-static int fail(const char *path, const char *why)
+static int callback_fail(const char *path, const char *why)
 {
     fprintf(stderr, "raytrain-callback: %s: %s\n", path, why);
     return 3;
@@ -129,17 +130,17 @@ int main(int argc, char *argv[])
     }
     object = dlopen(argv[1], RTLD_NOW);
     if (!object)
-        return fail("cannot load it", dlerror());
+        return callback_fail("cannot load it", dlerror());
     *(void **)&library = dlsym(object, "raytrain_callback_library");
     if (!library)
-        return fail(argv[1], "it has no function raytrain_callback_library()");
+        return callback_fail(argv[1], "it has no function raytrain_callback_library()");
     cb = library();
     if (!cb || cb->version != RAYTRAIN_CALLBACK_VERSION)
-        return fail(argv[1],
-                    "it is for another version of raytrain_callback.h; compile "
-                    "it again");
+        return callback_fail(
+            argv[1], "it is for another version of raytrain_callback.h; compile "
+                     "it again");
     if (cb->create && cb->create(argc - 1, argv + 1, &self) != 0)
-        return fail(argv[1], "its create function has failed");
+        return callback_fail(argv[1], "its create function has failed");
     lines_pass(cb, self);
     if (cb->destroy)
         cb->destroy(self);

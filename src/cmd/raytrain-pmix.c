@@ -19,7 +19,7 @@
 #include "pmix/server_process.h"
 #include "util/fault.h"
 
-static int usage(const char *why)
+static int pmix_usage(const char *why)
 {
     fprintf(stderr,
             "raytrain-pmix: %s. It is started by raytrain-run and "
@@ -29,7 +29,7 @@ static int usage(const char *why)
 }
 
 /* -1: it is not a number, or negative. */
-static int number(const char *text)
+static int argument_number(const char *text)
 {
     char *end;
     long n;
@@ -60,13 +60,13 @@ int main(int argc, char *argv[])
     int node, before;
 
     if (argc != 4)
-        return usage("it takes three arguments");
-    node = number(argv[2]);
-    before = number(argv[3]);
+        return pmix_usage("it takes three arguments");
+    node = argument_number(argv[2]);
+    before = argument_number(argv[3]);
     if (node < 0 || before < 0)
-        return usage("it takes a number of a node, and of servers");
+        return pmix_usage("it takes a number of a node, and of servers");
     if (group_read(argv[1], node, &group, &err) < 0)
-        return usage(err.text);
+        return pmix_usage(err.text);
     fault_point("pmix.server", before);
     pmix_server_run(pmix_server_detach(STDIN_FILENO), &group, argv[1]);
 }

@@ -56,7 +56,8 @@ static int run_name(struct train_config *cfg, struct error *err)
     return 0;
 }
 
-static int settle(struct options *opt, struct train_config *cfg, struct error *err)
+static int predict_settle(struct options *opt, struct train_config *cfg,
+                          struct error *err)
 {
     bool has_data = false;
     char *checkpoint;
@@ -81,8 +82,8 @@ static int settle(struct options *opt, struct train_config *cfg, struct error *e
 
 /* ---- The end ---- */
 
-static int finish(const struct options *opt, const struct train_config *cfg,
-                  struct error *err)
+static int predict_finish(const struct options *opt, const struct train_config *cfg,
+                          struct error *err)
 {
     char *run = run_dir_file(cfg->run_config.storage_path, cfg->run_config.name),
          quoted[QUOTE_TEXT_MAX];
@@ -110,8 +111,8 @@ int main(int argc, char *argv[])
         .always_saves = true,
         .parse = options_parse_predict,
         .help = options_help_predict,
-        .settle = settle,
-        .finish = finish,
+        .settle = predict_settle,
+        .finish = predict_finish,
     };
 
     return program_main(&program, argc, argv);

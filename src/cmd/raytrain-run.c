@@ -5,7 +5,8 @@
 #include "train/sweep_runs.h"
 
 /* What a prediction is made of is not known to a training. */
-static int settle(struct options *opt, struct train_config *cfg, struct error *err)
+static int training_settle(struct options *opt, struct train_config *cfg,
+                           struct error *err)
 {
     if (!predict_config_predicts(&cfg->predict))
         return sweep_settle(opt, cfg, err) < 0 ? -1 : run_name_settle(opt, cfg, err);
@@ -22,7 +23,7 @@ int main(int argc, char *argv[])
         .go_on = "to go on from the latest checkpoint",
         .parse = options_parse,
         .help = options_help,
-        .settle = settle,
+        .settle = training_settle,
     };
 
     return program_main(&program, argc, argv);

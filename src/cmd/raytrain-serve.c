@@ -116,7 +116,7 @@ static const struct program worker_program = {
 
 /* ---- The service ---- */
 
-static int fail(const struct error *err)
+static int serve_fail(const struct error *err)
 {
     outlet_print(outlet_messages(), NAME ": %s\n", err->text);
     return error_exit_status(err->code);
@@ -302,14 +302,14 @@ static int where(const struct options *opt, const struct train_config *cfg,
     return fflush(stdout) == 0 ? 0 : fs_error(err, "write to", "standard output");
 }
 
-static int run(int argc, char *argv[], struct choice *typed)
+static int serve_run(int argc, char *argv[], struct choice *typed)
 {
     const struct options *opt = &typed->opt;
     struct error err;
     int rc;
 
     if (options_parse_serve(argc, argv, &typed->opt, &typed->cfg, &err) < 0)
-        return fail(&err);
+        return serve_fail(&err);
     if (opt->help)
         return fputs(options_help_serve(opt->help_all), stdout) < 0 ||
                fflush(stdout) != 0;
@@ -318,7 +318,7 @@ static int run(int argc, char *argv[], struct choice *typed)
     if (opt->haproxy && !opt->where) {
         error_set(&err, RAYTRAIN_EUSAGE,
                   "--haproxy is for --where: type: " NAME " --where --haproxy RUN");
-        return fail(&err);
+        return serve_fail(&err);
     }
     if (opt->where)
         rc = where(opt, &typed->cfg, &err);
@@ -328,7 +328,7 @@ static int run(int argc, char *argv[], struct choice *typed)
         rc = one_serve(typed, argv, &err);
     if (rc < 0 && err.code == RAYTRAIN_EUSAGE)
         options_note_operands(opt, &err);
-    return rc < 0 ? fail(&err) : 0;
+    return rc < 0 ? serve_fail(&err) : 0;
 }
 
 int main(int argc, char *argv[])
@@ -345,7 +345,7 @@ int main(int argc, char *argv[])
     hangup_restore();
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    status = run(argc, argv, &typed);
+    status = serve_run(argc, argv, &typed);
     outlet_flush(outlet_messages(), LAST_WORDS_S);
     choice_clear(&typed);
     return status;

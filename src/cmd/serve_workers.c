@@ -13,7 +13,8 @@
 /* ---- The first process ---- */
 
 /* A step that contains this process holds what its workers would wait for. */
-static int choose(const char *typed, const struct launcher_ops **out, struct error *err)
+static int serve_launcher_choose(const char *typed, const struct launcher_ops **out,
+                                 struct error *err)
 {
     if (launcher_find(typed, out, err) < 0)
         return -1;
@@ -42,8 +43,9 @@ static struct scaling_config needs(const struct launcher_ops *launcher,
     return all;
 }
 
-static int fit(const struct launcher_ops *launcher, const struct train_config *cfg,
-               size_t models, size_t follows, struct error *err)
+static int workers_fit(const struct launcher_ops *launcher,
+                       const struct train_config *cfg, size_t models, size_t follows,
+                       struct error *err)
 {
     const struct scaling_config all = needs(launcher, cfg, models, follows);
     struct resources have = {0};
@@ -82,8 +84,8 @@ int serve_workers_plan(const char *launcher, const struct train_config *cfg,
 {
     const struct launcher_ops *chosen;
 
-    if (choose(launcher, &chosen, err) < 0 ||
-        fit(chosen, cfg, models, follows, err) < 0)
+    if (serve_launcher_choose(launcher, &chosen, err) < 0 ||
+        workers_fit(chosen, cfg, models, follows, err) < 0)
         return -1;
     if (setenv(SERVE_LAUNCHER, launcher_name(chosen), 1) < 0)
         return error_no_memory(err);

@@ -84,7 +84,7 @@ PRINTS = re.compile(r"\b(\w+)\(([^;{}]*?)\)\s*__attribute__\(\(format\(printf, (
 PRINTS_AFTER = re.compile(r"__attribute__\(\(format\(printf, (\d+), \d+\)\)\)\s*(\w+)\(")
 # Functions whose text is a part of a message of another form.
 OTHERS = {"snprintf", "fprintf", "printf", "argv_appendf", "append", "reply_set",
-          "outlet_print", "say"}
+          "outlet_print", "life_say", "program_say"}
 
 
 def without_comments(source):

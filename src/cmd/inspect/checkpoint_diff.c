@@ -101,7 +101,7 @@ static bool shapes_are_alike(const struct checkpoint_item *a,
     return alike;
 }
 
-static json_t *number_json(long double value)
+static json_t *diff_number_json(long double value)
 {
     return isfinite((double)value) ? json_real((double)value) : json_null();
 }
@@ -134,8 +134,8 @@ static json_t *distance_json(const struct checkpoint_item *item,
     if (item->dtype == RAYTRAIN_BYTES)
         return out;
     json_object_set_new(out, "one_nan", json_integer((json_int_t)d->one_nan));
-    json_object_set_new(out, "max_absolute", number_json(d->absolute));
-    json_object_set_new(out, "max_relative", number_json(d->relative));
+    json_object_set_new(out, "max_absolute", diff_number_json(d->absolute));
+    json_object_set_new(out, "max_relative", diff_number_json(d->relative));
     return out;
 }
 

@@ -53,7 +53,7 @@ static const char HELP[] =
     "there is none of these; 5 damaged, or cannot be read or written; with --follow\n"
     "that of the run.\n";
 
-static int usage(struct error *err, const char *what)
+static int inspect_usage(struct error *err, const char *what)
 {
     return error_set(err, RAYTRAIN_EUSAGE, "%s\ntry: raytrain-inspect --help", what);
 }
@@ -81,7 +81,7 @@ enum {
 static int metrics_take(struct request *r, char *value, struct error *err)
 {
     if (value[strspn(value, ",")] == '\0')
-        return usage(err, "--plot needs a metric");
+        return inspect_usage(err, "--plot needs a metric");
     r->metrics = value;
     return 0;
 }
@@ -92,13 +92,13 @@ static int axis_take(struct request *r, char *value, struct error *err)
     if (r->by_time || strcmp(value, "iteration") == 0 ||
         strcmp(value, "training_iteration") == 0)
         return 0;
-    return usage(err, "--x is iteration or time");
+    return inspect_usage(err, "--x is iteration or time");
 }
 
 static int output_take(struct request *r, char *value, struct error *err)
 {
     if (!*value)
-        return usage(err, "--output needs a file");
+        return inspect_usage(err, "--output needs a file");
     r->output = value;
     return 0;
 }
@@ -106,7 +106,7 @@ static int output_take(struct request *r, char *value, struct error *err)
 static int rank_take(struct request *r, char *value, struct error *err)
 {
     if (!*value || value[strspn(value, "0123456789")] || strlen(value) > 9)
-        return usage(err, "--rank needs the number of a rank");
+        return inspect_usage(err, "--rank needs the number of a rank");
     r->rank = value;
     return 0;
 }
@@ -125,7 +125,7 @@ static int head_take(struct request *r, char *value, struct error *err)
     errno = 0;
     r->dataset.head = strtoull(value, &end, 10);
     if (errno || *end || strspn(value, "0123456789") == 0 || r->dataset.head == 0)
-        return usage(err, "--head needs a number of rows, at least 1");
+        return inspect_usage(err, "--head needs a number of rows, at least 1");
     return 0;
 }
 
@@ -211,18 +211,20 @@ static int pairs_check(unsigned given, struct error *err)
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if ((given & pairs[i].a) && (given & pairs[i].b))
-            return usage(err, pairs[i].what);
+            return inspect_usage(err, pairs[i].what);
     if ((given & (LOG | AXIS)) && !(given & PLOT))
-        return usage(err, "--log and --x need --plot METRIC; --logs prints what the "
-                          "workers have written");
+        return inspect_usage(err,
+                             "--log and --x need --plot METRIC; --logs prints what the "
+                             "workers have written");
     if ((given & RANK) && !(given & LOGS))
-        return usage(err, "--rank needs --logs");
+        return inspect_usage(err, "--rank needs --logs");
     if ((given & COMPARE) && (given & OUTPUT) && (given & (JSON | CSV)) &&
         !(given & PLOT))
-        return usage(err, "--compare prints --json and --csv, which can be redirected, "
-                          "and writes a page to --output FILE.html: choose one");
+        return inspect_usage(
+            err, "--compare prints --json and --csv, which can be redirected, "
+                 "and writes a page to --output FILE.html: choose one");
     if ((given & PLOT) && (given & (JSON | CSV)) && !(given & OUTPUT))
-        return usage(err, "--plot with --json or --csv needs --output FILE");
+        return inspect_usage(err, "--plot with --json or --csv needs --output FILE");
     return 0;
 }
 
@@ -239,16 +241,16 @@ static int view_choose(struct request *r, unsigned given, struct error *err)
     if (wrong && v->option) {
         snprintf(what, sizeof what, "--%s cannot be combined with --%s",
                  row_of_bit(v->option)->name, row_of_bit(wrong)->name);
-        return usage(err, what);
+        return inspect_usage(err, what);
     }
     if (pairs_check(given, err) < 0)
         return -1;
     if (v->option && (r->n_paths < v->least || r->n_paths > v->most))
-        return usage(err, v->operands);
+        return inspect_usage(err, v->operands);
     if (r->n_paths == 0)
-        return usage(err, "no PATH");
+        return inspect_usage(err, "no PATH");
     if (r->n_paths > v->most)
-        return usage(err, "more than one PATH; to compare runs, add --compare");
+        return inspect_usage(err, "more than one PATH; to compare runs, add --compare");
     return 0;
 }
 
@@ -295,9 +297,9 @@ int request_parse(int argc, char *argv[], struct request *r, struct error *err)
         if (c == 'o')
             c = FIRST_VAL + (int)(row_of_bit(OUTPUT) - rows);
         if (c == ':' && optopt == 'o')
-            return usage(err, row_of_bit(OUTPUT)->missing);
+            return inspect_usage(err, row_of_bit(OUTPUT)->missing);
         if (c == ':')
-            return usage(err, rows[optopt - FIRST_VAL].missing);
+            return inspect_usage(err, rows[optopt - FIRST_VAL].missing);
         if (option_take(r, &rows[c - FIRST_VAL], optarg, &given, err) < 0)
             return -1;
     }

@@ -34,8 +34,8 @@ static double value_at(const struct metric_column *c, size_t row)
     return NAN;
 }
 
-static json_t *number_json(const struct metrics_table *t, const struct metric_column *c,
-                           size_t row)
+static json_t *cell_number_json(const struct metrics_table *t,
+                                const struct metric_column *c, size_t row)
 {
     if (row >= t->n || !isfinite(value_at(c, row)))
         return json_null();
@@ -44,7 +44,8 @@ static json_t *number_json(const struct metrics_table *t, const struct metric_co
 }
 
 /* The last, lowest and highest value of a column, with their iterations. */
-static json_t *column_json(const struct metrics_table *t, const struct metric_column *c)
+static json_t *compared_column_json(const struct metrics_table *t,
+                                    const struct metric_column *c)
 {
     size_t low = t->n, high = t->n, last = t->n;
 
@@ -61,14 +62,14 @@ static json_t *column_json(const struct metrics_table *t, const struct metric_co
     }
     if (last == t->n)
         return NULL;
-    return json_pack("{s:o, s:o, s:I, s:o, s:I}", "last", number_json(t, c, last),
-                     "min", number_json(t, c, low), "min_iteration",
+    return json_pack("{s:o, s:o, s:I, s:o, s:I}", "last", cell_number_json(t, c, last),
+                     "min", cell_number_json(t, c, low), "min_iteration",
                      (json_int_t)t->fields[low][0].integer, "max",
-                     number_json(t, c, high), "max_iteration",
+                     cell_number_json(t, c, high), "max_iteration",
                      (json_int_t)t->fields[high][0].integer);
 }
 
-static int metrics_set(json_t *run, const char *path, struct error *err)
+static int compared_metrics_set(json_t *run, const char *path, struct error *err)
 {
     struct metrics_table table = {0};
     json_t *metrics = json_object(), *kinds = json_array();
@@ -77,7 +78,7 @@ static int metrics_set(json_t *run, const char *path, struct error *err)
     for (size_t i = 0; rc == 0 && i < table.n_columns; i++) {
         const struct metric_column *c = &table.columns[i];
         json_t *one = c->kind == METRIC_NUMBER || c->kind == METRIC_INT
-                          ? column_json(&table, c)
+                          ? compared_column_json(&table, c)
                           : NULL;
 
         if (one)
@@ -169,7 +170,7 @@ json_t *inspect_compare(const struct run_list *list, struct error *err)
         json_t *run = run_summary(list->paths[i], pulses && pulses[i].alive);
 
         json_object_set_new(run, "name", json_text(labels[i]));
-        rc = metrics_set(run, list->paths[i], err);
+        rc = compared_metrics_set(run, list->paths[i], err);
         json_array_append_new(runs, run);
     }
     argv_free(labels);

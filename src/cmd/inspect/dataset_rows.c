@@ -285,8 +285,8 @@ static size_t column_width(const json_t *rows, const char *name)
     return widest < CELL_MAX ? widest : CELL_MAX;
 }
 
-static void line_print(FILE *out, const json_t *columns, const size_t *widths,
-                       const json_t *row)
+static void row_line_print(FILE *out, const json_t *columns, const size_t *widths,
+                           const json_t *row)
 {
     json_t *c;
     size_t i;
@@ -321,7 +321,8 @@ void dataset_rows_print(FILE *out, const json_t *columns, const json_t *rows)
     json_array_foreach((json_t *)columns, i, item) widths[i] =
         column_width(rows, string_of(item, "name"));
     fputc('\n', out);
-    line_print(out, columns, widths, NULL);
-    json_array_foreach((json_t *)rows, i, item) line_print(out, columns, widths, item);
+    row_line_print(out, columns, widths, NULL);
+    json_array_foreach((json_t *)rows, i, item)
+        row_line_print(out, columns, widths, item);
     free(widths);
 }

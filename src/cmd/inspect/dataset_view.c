@@ -112,7 +112,7 @@ static json_t *shape_json(const raytrain_tensor *row)
     return shape;
 }
 
-static json_t *column_json(const struct frame_column *c)
+static json_t *dataset_column_json(const struct frame_column *c)
 {
     json_t *out =
         json_pack("{s:o, s:s}", "name", json_text(c->name), "kind", kinds[c->kind]);
@@ -128,13 +128,13 @@ static json_t *column_json(const struct frame_column *c)
     return out;
 }
 
-static json_t *columns_json(const raytrain_dataset *ds)
+static json_t *dataset_columns_json(const raytrain_dataset *ds)
 {
     const struct frame *f = dataset_schema(ds);
     json_t *columns = json_array();
 
     for (size_t i = 0; columns && i < f->n_columns; i++)
-        json_array_append_new(columns, column_json(&f->columns[i]));
+        json_array_append_new(columns, dataset_column_json(&f->columns[i]));
     return columns;
 }
 
@@ -212,7 +212,7 @@ static json_t *dataset_json(raytrain_dataset *ds, const struct dataset_config *c
                             const struct inspect_options *options, struct error *err)
 {
     struct data_files files = {0};
-    json_t *out = json_object(), *columns = columns_json(ds), *rows = NULL;
+    json_t *out = json_object(), *columns = dataset_columns_json(ds), *rows = NULL;
     int rc = data_files_list(cfg->path, cfg->format, &files, err);
 
     json_object_set_new(out, "kind", json_string("dataset"));

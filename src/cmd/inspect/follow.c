@@ -69,7 +69,7 @@ static void lines_put(struct follower *f, const char *text)
 }
 
 /* A line "PREFIX TEXT", or an object {"kind", "attempt", "text"}. */
-static void say(struct follower *f, const char *kind, const char *text)
+static void message_print(struct follower *f, const char *kind, const char *text)
 {
     json_t *object;
 
@@ -98,7 +98,7 @@ static void say_format(struct follower *f, const char *kind, const char *fmt, ..
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    say(f, kind, text);
+    message_print(f, kind, text);
 }
 
 /* ---- Attempts ---- */
@@ -133,7 +133,7 @@ static void event_print(void *arg, const char *line, size_t n)
     const char *kind = string_of(event, "kind"), *text = string_of(event, "text");
 
     if (*text && strcmp(kind, EVENT_PROGRESS) != 0)
-        say(f, "event", text);
+        message_print(f, "event", text);
     json_decref(event);
 }
 
@@ -316,7 +316,8 @@ static int run_watch(struct follower *f, int *status, struct error *err)
         if (clock_now() - held_s > FOLLOW_GRACE_S) {
             *status = 1;
             f->attempt = -1;
-            say(f, "run",
+            message_print(
+                f, "run",
                 "nothing holds the run any more, and it has no result: its launcher "
                 "was "
                 "killed");
@@ -329,7 +330,7 @@ static int run_watch(struct follower *f, int *status, struct error *err)
 }
 
 /* A file or a directory of runs does not become a run. */
-static int place_check(const char *path, struct error *err)
+static int follow_place_check(const char *path, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
     struct run_list list = {0};
@@ -373,7 +374,7 @@ int inspect_follow(FILE *out, const char *run, bool as_json, int *status,
         .out = out, .run = run, .json = as_json, .attempt = -1, .paper = paper_of(out)};
     int rc;
 
-    if (place_check(run, err) < 0)
+    if (follow_place_check(run, err) < 0)
         return -1;
     run_await(&f);
     rc = report_follow_open(run, LAST, &f.reports, err);

@@ -171,7 +171,7 @@ static int files_find(struct logs *l, struct error *err)
 
 /* Without what could steer a terminal. Of a line that was written over, such as a bar of
  * progress, the last state. */
-static void line_print(void *arg, const char *line, size_t n)
+static void log_line_print(void *arg, const char *line, size_t n)
 {
     const struct logs *l = arg;
     const char *end, *from;
@@ -202,7 +202,7 @@ static int lines_print(struct logs *l, struct error *err)
     for (size_t i = 0; i < l->n; i++) {
         l->at = &l->files[i];
         if (line_follow(l->files[i].path, RECORD_OF_ATTEMPT, &l->files[i].offset,
-                        line_print, l, err) < 0)
+                        log_line_print, l, err) < 0)
             return -1;
     }
     fflush(l->out);
@@ -224,7 +224,7 @@ static void rests_print(struct logs *l)
         if (n <= 0)
             continue;
         l->at = &l->files[i];
-        line_print(l, rest, (size_t)n);
+        log_line_print(l, rest, (size_t)n);
         l->files[i].offset += (uint64_t)n;
     }
 }
@@ -254,7 +254,7 @@ static int attempt_print(struct logs *l, struct error *err)
 }
 
 /* Up to the newest attempt. */
-static int attempts_print(struct logs *l, int newest, struct error *err)
+static int attempt_logs_print(struct logs *l, int newest, struct error *err)
 {
     if (l->attempt >= 0 && attempt_print(l, err) < 0)
         return -1;
@@ -279,7 +279,7 @@ static int logs_follow(struct logs *l, int *status, struct error *err)
 
         *status = result ? follow_status(result) : 1;
         held_s = alive ? clock_now() : held_s;
-        if (attempts_print(l, run_dir_last_attempt(l->run), err) < 0) {
+        if (attempt_logs_print(l, run_dir_last_attempt(l->run), err) < 0) {
             free(result);
             return -1;
         }
@@ -309,7 +309,7 @@ int inspect_logs(FILE *out, const char *run, const char *rank, bool follow, int 
     if (follow) {
         rc = logs_follow(&l, status, err);
     } else {
-        rc = attempts_print(&l, run_dir_last_attempt(run), err);
+        rc = attempt_logs_print(&l, run_dir_last_attempt(run), err);
         if (rc == 0)
             rests_print(&l);
         if (rc == 0 && l.n == 0)

@@ -150,7 +150,7 @@ static int bytes_convert(const struct booster_ops *ops, const char *format,
 
 /* ---- The file ---- */
 
-static int place_check(const char *file, struct error *err)
+static int export_place_check(const char *file, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
     struct stat st;
@@ -193,7 +193,7 @@ json_t *model_export(const char *path, const char *file, struct error *err)
     raytrain_checkpoint *ck = NULL;
     json_t *out = NULL;
 
-    if (place_check(file, err) == 0 && inspect_open(path, &ck, err) == 0)
+    if (export_place_check(file, err) == 0 && inspect_open(path, &ck, err) == 0)
         checkpoint_export(ck, path, file, &out, err);
     checkpoint_destroy(ck);
     return out;

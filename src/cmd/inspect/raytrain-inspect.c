@@ -27,7 +27,7 @@
 
 /* ---- Printing ---- */
 
-static int fail(const struct error *err)
+static int error_print(const struct error *err)
 {
     fprintf(stderr, "raytrain-inspect: ");
     for (const char *line = err->text; *line;) {
@@ -405,7 +405,7 @@ static int show_page(struct request *r, struct error *err)
                                   : inspect_report_page(r->paths[0], r->output, err);
 }
 
-static int (*const views[])(struct request *, struct error *) = {
+static int (*const view_functions[])(struct request *, struct error *) = {
     [VIEW_SHOW] = show_path,          [VIEW_DIFF] = show_diff,
     [VIEW_EXPORT] = show_export,      [VIEW_FOLLOW] = show_following,
     [VIEW_COMPARE] = show_comparison, [VIEW_PLOT] = show_plot,
@@ -424,13 +424,13 @@ int main(int argc, char *argv[])
     hangup_restore();
     rc = request_parse(argc, argv, &r, &err);
     if (rc == 0)
-        rc = views[r.view](&r, &err);
+        rc = view_functions[r.view](&r, &err);
     request_clear(&r);
     if (rc < 0) {
         fflush(stdout);
-        return fail(&err);
+        return error_print(&err);
     }
     if (flush_output(&err) < 0)
-        return fail(&err);
+        return error_print(&err);
     return r.status;
 }

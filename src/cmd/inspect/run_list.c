@@ -170,7 +170,7 @@ static void queue_search(struct search *s)
     s->list->cut = s->list->cut || next < s->places.n || next_link < s->links.n;
 }
 
-static int by_name(const void *a, const void *b)
+static int paths_compare(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
@@ -189,7 +189,8 @@ int run_list_find(const char *dir, struct run_list *list, struct error *err)
     else
         queue_search(&s);
     if (list->n > before + 1)
-        qsort(list->paths + before, list->n - before, sizeof *list->paths, by_name);
+        qsort(list->paths + before, list->n - before, sizeof *list->paths,
+              paths_compare);
     free(first.path);
     places_clear(&s.places, 0);
     places_clear(&s.links, 0);

@@ -61,7 +61,7 @@ static void score_set(json_t *out, const char *run)
 
 /* ---- The last report ---- */
 
-static void metrics_set(json_t *out, const json_t *report)
+static void summary_metrics_set(json_t *out, const json_t *report)
 {
     json_t *metrics = json_object(), *by_rank = json_object_get(report, "by_rank");
     const char *score = string_of(out, "score"), *name;
@@ -91,7 +91,7 @@ static void report_set(json_t *out, const char *run)
     }
     if (!json_is_number(json_object_get(out, "updated")) && stat(run, &st) == 0)
         json_object_set_new(out, "updated", json_integer((json_int_t)st.st_mtime));
-    metrics_set(out, report);
+    summary_metrics_set(out, report);
     json_decref(report);
 }
 

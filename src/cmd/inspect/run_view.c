@@ -31,7 +31,7 @@
 
 /* ---- The object ---- */
 
-static bool has_file(const char *run, const char *name)
+static bool run_has_file(const char *run, const char *name)
 {
     char *path = run_dir_file(run, name);
     bool has = path && access(path, F_OK) == 0;
@@ -42,12 +42,12 @@ static bool has_file(const char *run, const char *name)
 
 bool inspect_is_run(const char *run)
 {
-    return has_file(run, "run.cfg") || has_file(run, "result.json") ||
-           has_file(run, ".marker") || run_dir_last_attempt(run) >= 0;
+    return run_has_file(run, "run.cfg") || run_has_file(run, "result.json") ||
+           run_has_file(run, ".marker") || run_dir_last_attempt(run) >= 0;
 }
 
 /* "running" while it is locked, the status in result.h5, else "interrupted". */
-static void status_set(json_t *out, const char *run)
+static void run_status_set(json_t *out, const char *run)
 {
     char *path = run_dir_file(run, "result.h5"), *status = NULL;
     char *paths[] = {(char *)(uintptr_t)run};
@@ -85,7 +85,7 @@ static void last_set(json_t *metric, const json_t *report, const char *name)
 }
 
 /* The last, lowest and highest value of each metric, with their iterations. */
-static json_t *metrics_json(const json_t *reports)
+static json_t *run_metrics_json(const json_t *reports)
 {
     json_t *all = json_object(), *report, *ignored;
     const char *name;
@@ -186,7 +186,8 @@ static json_t *path_json(const char *path)
     return path ? json_text(path) : json_null();
 }
 
-static int checkpoints_set(json_t *out, const char *run, bool verify, struct error *err)
+static int run_checkpoints_set(json_t *out, const char *run, bool verify,
+                               struct error *err)
 {
     json_t *all = json_array(), *one;
     int64_t *iterations;
@@ -240,13 +241,13 @@ json_t *inspect_run_records(const char *path, bool verify, struct error *err)
     } else {
         json_object_set_new(out, "kind", json_string("run"));
         json_object_set_new(out, "path", path_json(run));
-        status_set(out, run);
+        run_status_set(out, run);
         rc = attempts_load(run, json_object_get(out, "holder") != NULL, &attempts, err);
     }
     if (rc == 0) {
         changes_set(attempts, run);
         json_object_set_new(out, "attempts", attempts);
-        rc = checkpoints_set(out, run, verify, err);
+        rc = run_checkpoints_set(out, run, verify, err);
     }
     if (rc == 0)
         rc = best_set(out, run, err);
@@ -271,7 +272,7 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
     json_object_set_new(out, "reports",
                         json_integer((json_int_t)json_array_size(reports)));
     json_object_set(out, "last_report", last ? last : json_null());
-    json_object_set_new(out, "metrics", metrics_json(reports));
+    json_object_set_new(out, "metrics", run_metrics_json(reports));
     json_object_set_new(out, "metrics_are", kinds_json(reports));
     json_decref(reports);
     return out;
@@ -279,7 +280,7 @@ json_t *inspect_run(const char *path, bool verify, struct error *err)
 
 /* ---- The text ---- */
 
-static double number_of(const json_t *object, const char *key)
+static double object_number(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
 }
@@ -335,7 +336,7 @@ static void nodes_print(FILE *out, const json_t *nodes)
 /* From when to when; an end that is not recorded is not guessed. */
 static void times_print(FILE *out, const json_t *a)
 {
-    double start = number_of(a, "start"), end = number_of(a, "end");
+    double start = object_number(a, "start"), end = object_number(a, "end");
     char date[32];
 
     if (start <= 0)
@@ -386,11 +387,11 @@ static void attempt_details_print(FILE *out, const json_t *a)
                 (long long)integer_of(a, "lost_iterations"),
                 integer_of(a, "lost_iterations") == 1 ? "" : "s");
         if (json_is_number(json_object_get(a, "lost_seconds")))
-            fprintf(out, ", %.1f s of training", number_of(a, "lost_seconds"));
+            fprintf(out, ", %.1f s of training", object_number(a, "lost_seconds"));
     }
 }
 
-static void attempts_print(FILE *out, json_t *attempts)
+static void run_attempts_print(FILE *out, json_t *attempts)
 {
     json_t *a;
     size_t i;
@@ -438,7 +439,7 @@ static void kinds_print(FILE *out, const json_t *kinds)
     free(text);
 }
 
-static void metrics_print(FILE *out, json_t *metrics)
+static void run_metrics_print(FILE *out, json_t *metrics)
 {
     const char *name;
     json_t *m;
@@ -464,7 +465,7 @@ static void metrics_print(FILE *out, json_t *metrics)
 }
 
 /* ", its files in checkpoint_000012/ (1.5M)" */
-static void directory_print(FILE *out, const json_t *c)
+static void run_directory_print(FILE *out, const json_t *c)
 {
     const char *path = string_of(c, "directory"), *base = strrchr(path, '/');
     char size[SIZE_TEXT_MAX];
@@ -492,7 +493,7 @@ static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
                 (long long)integer_of(c, "training_iteration"),
                 size_format((uint64_t)integer_of(c, "bytes"), size),
                 string_of(c, "date"));
-    directory_print(out, c);
+    run_directory_print(out, c);
     if (strcmp(path, string_of(run, "checkpoint")) == 0)
         fprintf(out, ", newest");
     if (strcmp(path, string_of(run, "best_checkpoint")) == 0)
@@ -550,7 +551,7 @@ static void next_print(FILE *out, const json_t *run)
         output_word(out, path);
         fputc('\n', out);
     }
-    if (metric && has_file(path, "result.h5")) {
+    if (metric && run_has_file(path, "result.h5")) {
         char data[320];
 
         snprintf(data, sizeof data, "/metrics/%s", metric);
@@ -589,10 +590,10 @@ void inspect_run_print(FILE *out, const json_t *run)
     fprintf(out, "\nreports     %lld", (long long)integer_of(run, "reports"));
     if (json_is_object(json_object_get(run, "last_report")))
         fprintf(out, ", %.1f s of training",
-                number_of(json_object_get(run, "last_report"), "time_total_s"));
+                object_number(json_object_get(run, "last_report"), "time_total_s"));
     fputc('\n', out);
-    attempts_print(out, json_object_get(run, "attempts"));
-    metrics_print(out, json_object_get(run, "metrics"));
+    run_attempts_print(out, json_object_get(run, "attempts"));
+    run_metrics_print(out, json_object_get(run, "metrics"));
     kinds_print(out, json_object_get(run, "metrics_are"));
     checkpoints_print(out, run);
     next_print(out, run);

@@ -196,8 +196,8 @@ static struct list_layout layout_of(FILE *out, json_t *runs)
 }
 
 /* "loss 0.31  accuracy 0.88": those that fit. */
-static void metrics_print(FILE *out, const struct paper *paper, const json_t *metrics,
-                          int columns)
+static void runs_metrics_print(FILE *out, const struct paper *paper,
+                               const json_t *metrics, int columns)
 {
     const char *name;
     json_t *value;
@@ -229,8 +229,8 @@ static void run_line(FILE *out, const struct list_layout *l, const json_t *run)
         if (l->widths[c])
             fprintf(out, list_columns[c].left ? "  %-*s" : "  %*s", l->widths[c], cell);
     }
-    metrics_print(out, &l->paper, json_object_get(run, "metrics"),
-                  l->paper.columns - cells_width(l));
+    runs_metrics_print(out, &l->paper, json_object_get(run, "metrics"),
+                       l->paper.columns - cells_width(l));
     fputc('\n', out);
 }
 

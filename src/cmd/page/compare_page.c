@@ -60,8 +60,8 @@ static size_t room_of(const struct compared *c)
     return room > POINTS_MAX ? POINTS_MAX : room < POINTS_MIN ? POINTS_MIN : room;
 }
 
-static int lines_take(struct compared *c, size_t run, const struct metrics_table *t,
-                      struct error *err)
+static int compared_lines_take(struct compared *c, size_t run,
+                               const struct metrics_table *t, struct error *err)
 {
     for (size_t i = 0; i < t->n_columns; i++) {
         const struct series s = {.table = t, .column = &t->columns[i]};
@@ -84,7 +84,7 @@ static int run_load(struct compared *c, size_t run, const char *path, struct err
         c->lines[k * c->n_lines + run].name = string_of(run_at(c, run), "name");
     rc = metrics_load_table(path, &table, err);
     if (rc == 0)
-        rc = lines_take(c, run, &table, err);
+        rc = compared_lines_take(c, run, &table, err);
     metrics_table_clear(&table);
     return rc;
 }
@@ -124,7 +124,7 @@ static void compared_clear(struct compared *c)
 
 /* ---- The head ---- */
 
-static void title_write(FILE *out, const void *arg)
+static void compared_title_write(FILE *out, const void *arg)
 {
     const struct compared *c = arg;
 
@@ -373,7 +373,7 @@ static void value_rows(struct grid *g, const struct compared *c, const char *nam
     }
 }
 
-static void values_write(FILE *out, const struct compared *c)
+static void compared_values_write(FILE *out, const struct compared *c)
 {
     static const char *const titles[] = {"Metric",       "Run",           "#Last",
                                          "#Lowest",      "#at iteration", "#Highest",
@@ -398,7 +398,7 @@ static void values_write(FILE *out, const struct compared *c)
                 n - i);
 }
 
-static void curves_write(FILE *out, const struct compared *c)
+static void compared_curves_write(FILE *out, const struct compared *c)
 {
     size_t names = json_array_size(c->names);
 
@@ -424,7 +424,7 @@ static void curves_write(FILE *out, const struct compared *c)
                 c->n_lines, c->n_runs);
 }
 
-static void metrics_write(FILE *out, const struct compared *c)
+static void compared_metrics_write(FILE *out, const struct compared *c)
 {
     fputs("<section id=\"metrics\" aria-labelledby=\"metrics-title\">"
           "<h2 id=\"metrics-title\">Metrics</h2>\n",
@@ -432,15 +432,15 @@ static void metrics_write(FILE *out, const struct compared *c)
     if (c->n_names == 0) {
         fputs("<p>These runs have reported no numbers.</p>\n", out);
     } else {
-        curves_write(out, c);
-        values_write(out, c);
+        compared_curves_write(out, c);
+        compared_values_write(out, c);
     }
     fputs("</section>\n", out);
 }
 
 /* ---- All of it ---- */
 
-static void commands_write(FILE *out, const struct compared *c)
+static void compared_commands_write(FILE *out, const struct compared *c)
 {
     fputs("<section id=\"commands\" aria-labelledby=\"commands-title\">"
           "<h2 id=\"commands-title\">Go on from here</h2>\n"
@@ -454,15 +454,15 @@ static void commands_write(FILE *out, const struct compared *c)
     fputs("</pre></div></section>\n", out);
 }
 
-static int body_write(FILE *out, const void *arg, struct error *err)
+static int compared_body_write(FILE *out, const void *arg, struct error *err)
 {
     const struct compared *c = arg;
 
     (void)err;
     header_write(out, c);
     runs_write(out, c);
-    metrics_write(out, c);
-    commands_write(out, c);
+    compared_metrics_write(out, c);
+    compared_commands_write(out, c);
     return 0;
 }
 
@@ -472,10 +472,11 @@ int compare_page(const struct run_list *runs, const char *file, struct error *er
     int rc = compared_load(&c, runs, err);
 
     if (rc == 0)
-        rc = document_write(
-            file,
-            &(struct document){.title = title_write, .body = body_write, .arg = &c},
-            err);
+        rc = document_write(file,
+                            &(struct document){.title = compared_title_write,
+                                               .body = compared_body_write,
+                                               .arg = &c},
+                            err);
     compared_clear(&c);
     return rc;
 }

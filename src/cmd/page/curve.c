@@ -125,7 +125,7 @@ static void caption_write(FILE *out, const struct curve *c,
     fputs("</p></figcaption>\n", out);
 }
 
-static void numbers_write(FILE *out, const struct lines *l, bool ranks)
+static void curve_numbers_write(FILE *out, const struct lines *l, bool ranks)
 {
     static const char *const keys[] = {"x", "y", "low", "high"};
     static const char *const mean_keys[] = {"mean_x", "mean_y"};
@@ -147,8 +147,8 @@ static void numbers_write(FILE *out, const struct lines *l, bool ranks)
     fputs("}</script>\n", out);
 }
 
-static void chart_write(FILE *out, const struct curve *c, const struct chart *f,
-                        const struct series_summary *s, const struct lines *l)
+static void curve_chart_write(FILE *out, const struct curve *c, const struct chart *f,
+                              const struct series_summary *s, const struct lines *l)
 {
     chart_begin(out, f);
     spoken_write(out, c, s);
@@ -237,8 +237,8 @@ int curve_write(FILE *out, const struct curve *c, struct error *err)
         html_text(out, c->name);
         fputs("\">\n", out);
         caption_write(out, c, &s, lines.old.n > 0);
-        chart_write(out, c, &f, &s, &lines);
-        numbers_write(out, &lines, s.ranks_differ);
+        curve_chart_write(out, c, &f, &s, &lines);
+        curve_numbers_write(out, &lines, s.ranks_differ);
         fputs("</figure>\n", out);
     }
     lines_clear(&lines);

@@ -32,7 +32,8 @@ static int nonce_make(uint64_t nonce[2], struct error *err)
     return 0;
 }
 
-static void head_write(FILE *out, const struct document *d, const uint64_t nonce[2])
+static void document_head_write(FILE *out, const struct document *d,
+                                const uint64_t nonce[2])
 {
     fprintf(
         out,
@@ -72,7 +73,7 @@ static int all_write(FILE *out, const struct document *d, struct error *err)
 
     if (nonce_make(nonce, err) < 0)
         return -1;
-    head_write(out, d, nonce);
+    document_head_write(out, d, nonce);
     if (d->body(out, d->arg, err) < 0)
         return -1;
     foot_write(out, nonce);

@@ -49,8 +49,8 @@ int measures_starts(const struct facts *f, double **starts, size_t *n,
     return 0;
 }
 
-static int curves_write(FILE *out, const struct facts *f, size_t *shown,
-                        struct error *err)
+static int measure_curves_write(FILE *out, const struct facts *f, size_t *shown,
+                                struct error *err)
 {
     double *starts;
     size_t n_starts;
@@ -141,7 +141,7 @@ static void table_write(FILE *out, const struct facts *f)
 }
 
 /* What the script fills: it is of no use without. */
-static const char TOOLS[] =
+static const char measure_tools[] =
     "<div class=\"tools\" hidden><label>Show <input id=\"filter\" type=\"search\" "
     "placeholder=\"all metrics\" autocomplete=\"off\"></label> "
     "<label><input id=\"log\" type=\"checkbox\"> logarithmic</label> "
@@ -163,8 +163,8 @@ int metrics_write(FILE *out, const struct facts *f, struct error *err)
         fputs("<p>The reports of this run have no metrics.</p></section>\n", out);
         return 0;
     }
-    fprintf(out, "%s<div class=\"curves\">\n", TOOLS);
-    if (curves_write(out, f, &shown, err) < 0)
+    fprintf(out, "%s<div class=\"curves\">\n", measure_tools);
+    if (measure_curves_write(out, f, &shown, err) < 0)
         return -1;
     fputs("</div>\n", out);
     if (shown >= CURVES_SHOWN)

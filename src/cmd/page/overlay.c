@@ -96,7 +96,7 @@ static bool chart_frame(const struct overlay *o, struct chart *f)
     return true;
 }
 
-static void spoken_write(FILE *out, const struct overlay *o)
+static void overlay_spoken_write(FILE *out, const struct overlay *o)
 {
     char text[HTML_NUMBER_MAX];
     const char *between = ": ";
@@ -115,10 +115,11 @@ static void spoken_write(FILE *out, const struct overlay *o)
     }
 }
 
-static void chart_write(FILE *out, const struct overlay *o, const struct chart *f)
+static void overlay_chart_write(FILE *out, const struct overlay *o,
+                                const struct chart *f)
 {
     chart_begin(out, f);
-    spoken_write(out, o);
+    overlay_spoken_write(out, o);
     fputs("\">", out);
     chart_grid(out, f);
     for (size_t i = 0; i < o->n; i++)
@@ -141,7 +142,7 @@ static void name_write(FILE *out, const char *name)
     free(head);
 }
 
-static void values_write(FILE *out, const struct overlay *o)
+static void overlay_values_write(FILE *out, const struct overlay *o)
 {
     char text[HTML_NUMBER_MAX];
 
@@ -160,7 +161,7 @@ static void values_write(FILE *out, const struct overlay *o)
     fputs("</dl>\n", out);
 }
 
-static void numbers_write(FILE *out, const struct overlay *o)
+static void overlay_numbers_write(FILE *out, const struct overlay *o)
 {
     const char *between = "";
 
@@ -199,9 +200,9 @@ bool overlay_write(FILE *out, const struct overlay *o)
     fputs("\">\n<figcaption><h3>", out);
     html_text(out, o->metric);
     fputs("</h3><p class=\"read\">last value of each run</p></figcaption>\n", out);
-    chart_write(out, o, &f);
-    values_write(out, o);
-    numbers_write(out, o);
+    overlay_chart_write(out, o, &f);
+    overlay_values_write(out, o);
+    overlay_numbers_write(out, o);
     fputs("</figure>\n", out);
     return true;
 }

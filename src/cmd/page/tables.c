@@ -17,7 +17,7 @@
 #define CHECKPOINTS_SHOWN 50  /* the newest */
 #define NODES_SHOWN       64
 
-static void head_write(FILE *out, const char *id, const char *title)
+static void section_head_write(FILE *out, const char *id, const char *title)
 {
     fprintf(out,
             "<section id=\"%s\" aria-labelledby=\"%s-title\"><h2 id=\"%s-title\">%s"
@@ -201,7 +201,7 @@ void checkpoints_write(FILE *out, const struct facts *f)
 
     if (n == 0)
         return;
-    head_write(out, "checkpoints", "Checkpoints");
+    section_head_write(out, "checkpoints", "Checkpoints");
     grid_begin(&g, out, "Checkpoints that were kept, the newest first", titles,
                sizeof titles / sizeof *titles);
     for (size_t i = n; i-- > first;)
@@ -224,7 +224,7 @@ void nodes_write(FILE *out, const struct facts *f)
     n = json_array_size(nodes);
     if (n == 0)
         return;
-    head_write(out, "nodes", "Nodes");
+    section_head_write(out, "nodes", "Nodes");
     snprintf(caption, sizeof caption, "Nodes of %s %lld",
              attempts > 1 ? "the last attempt," : "attempt",
              (long long)integer_of(last, "attempt"));

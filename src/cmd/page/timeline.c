@@ -81,7 +81,7 @@ static bool timeline_init(struct timeline *t, const struct facts *f)
 }
 
 /* 0 to 1. */
-static double place_of(const struct timeline *t, double time)
+static double place_of_time(const struct timeline *t, double time)
 {
     for (size_t i = t->n; i-- > 0;) {
         const struct span *s = &t->spans[i];
@@ -140,7 +140,7 @@ static void ticks_write(FILE *out, const struct timeline *t)
         offset = (double)tm.tm_gmtoff; /* at local midnight, not at that of UTC */
         for (double k = ceil((s->from + offset) / unit); k * unit - offset <= s->to;
              k++) {
-            double at = place_of(t, k * unit - offset);
+            double at = place_of_time(t, k * unit - offset);
 
             if (at - before < 0.16 || at > 0.96 || at < 0.04)
                 continue;
@@ -166,7 +166,8 @@ static void saves_write(FILE *out, const struct timeline *t, int64_t from, int64
 
         if (attempt < from || attempt > to || !facts_integer(f, i, "checkpoint"))
             continue;
-        spot = (int)(place_of(t, (double)facts_integer(f, i, "timestamp")) * SPOTS);
+        spot =
+            (int)(place_of_time(t, (double)facts_integer(f, i, "timestamp")) * SPOTS);
         if (spot == before)
             continue;
         fputs(any ? "" : "<path class=\"saves\" d=\"", out);
@@ -183,8 +184,8 @@ static void attempt_bar(FILE *out, const struct timeline *t, const json_t *a)
 
     if (!facts_times(t->facts, a, &start, &end))
         return;
-    x = 1000 * place_of(t, start);
-    width = fmax(1000 * place_of(t, end) - x, 2);
+    x = 1000 * place_of_time(t, start);
+    width = fmax(1000 * place_of_time(t, end) - x, 2);
     if (x + width > 1000)
         x = 1000 - width;
     fprintf(out,
@@ -203,7 +204,7 @@ static void attempt_end(FILE *out, const struct timeline *t, const json_t *a)
     if (strcmp(string_of(a, "outcome"), "failed") == 0 &&
         facts_times(t->facts, a, &start, &end))
         fprintf(out, "<i class=\"end\" style=\"left:%.2f%%\">\xe2\x9c\x95</i>",
-                100 * place_of(t, end));
+                100 * place_of_time(t, end));
 }
 
 static void lane_write(FILE *out, const struct timeline *t, size_t from, size_t to)
@@ -276,7 +277,7 @@ static void cuts_write(FILE *out, const struct timeline *t)
     fputs("</div>\n", out);
 }
 
-static void chart_write(FILE *out, const struct timeline *t)
+static void timeline_chart_write(FILE *out, const struct timeline *t)
 {
     size_t n = json_array_size(t->facts->attempts);
 
@@ -302,7 +303,7 @@ void timeline_write(FILE *out, const struct facts *f)
     if (json_array_size(f->attempts) == 0)
         fputs("<p>There is no record of an attempt.</p>\n", out);
     else if (timeline_init(&t, f))
-        chart_write(out, &t);
+        timeline_chart_write(out, &t);
     attempts_write(out, f);
     fputs("</section>\n", out);
 }

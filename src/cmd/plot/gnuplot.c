@@ -72,7 +72,7 @@ static int all_read(int fd, char **bytes, size_t *n, struct error *err)
 }
 
 /* gnuplot shows a line of the script, a caret and then what is wrong. */
-static int failed(int messages, int wait_status, struct error *err)
+static int gnuplot_failed(int messages, int wait_status, struct error *err)
 {
     char *text = NULL, *end, *line, *shown;
     size_t n;
@@ -126,7 +126,7 @@ int gnuplot_run(const char *script, size_t n, char **bytes, size_t *n_bytes,
     if (rc == 0)
         rc = all_read(s.out, bytes, n_bytes, err);
     if (rc == 0 && (status != 0 || *n_bytes == 0))
-        rc = failed(s.err, status, err);
+        rc = gnuplot_failed(s.err, status, err);
     if (rc < 0) {
         free(*bytes);
         *bytes = NULL;

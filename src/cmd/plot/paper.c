@@ -17,7 +17,7 @@
 #define SIZE_MOST   1000
 
 /* A number in a variable; 0: none that makes sense. */
-static int number_of(const char *variable)
+static int env_size(const char *variable)
 {
     const char *text = getenv(variable);
     long n = text && *text && strspn(text, "0123456789") == strlen(text)
@@ -27,7 +27,7 @@ static int number_of(const char *variable)
     return n > SIZE_MOST ? SIZE_MOST : (int)n;
 }
 
-static int choose(int wanted, int is, int otherwise, int least)
+static int size_choose(int wanted, int is, int otherwise, int least)
 {
     int n = wanted > 0 ? wanted : is > 0 ? is : otherwise;
 
@@ -43,8 +43,8 @@ struct paper paper_of(FILE *out)
     paper.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (paper.terminal && ioctl(fileno(out), TIOCGWINSZ, &size) < 0)
         size = (struct winsize){0};
-    paper.columns = choose(number_of("COLUMNS"), size.ws_col, 80, COLUMNS_MIN);
-    paper.rows = choose(number_of("LINES"), size.ws_row, 24, ROWS_MIN);
+    paper.columns = size_choose(env_size("COLUMNS"), size.ws_col, 80, COLUMNS_MIN);
+    paper.rows = size_choose(env_size("LINES"), size.ws_row, 24, ROWS_MIN);
     return paper;
 }
 

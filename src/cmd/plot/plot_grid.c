@@ -96,7 +96,7 @@ static void pen_draw(struct pen *pen, int x, int y)
 
 enum value { MEAN, LOW, HIGH };
 
-static double value_of(const struct plot_point *p, enum value which)
+static double point_value(const struct plot_point *p, enum value which)
 {
     return which == LOW ? p->low : which == HIGH ? p->high : p->mean;
 }
@@ -116,7 +116,7 @@ static void curve_draw(struct pen *pen, const struct plot_curve *curve,
         }
         x = x_high > x_low ? (p->x - x_low) / (x_high - x_low) : 0.5;
         pen_draw(pen, (int)lround(x * (pen->columns - 1)),
-                 (int)lround((1 - plot_axis_place(axis, value_of(p, which))) *
+                 (int)lround((1 - plot_axis_place(axis, point_value(p, which))) *
                              (pen->rows - 1)));
     }
 }

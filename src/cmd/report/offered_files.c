@@ -24,23 +24,24 @@ struct walk {
     const char *root; /* absolute, without links; NULL: a single file */
 };
 
-static int refuse(const char *path, const char *why, struct error *err)
+static int file_refuse(const char *path, const char *why, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
 
     return error_set(err, RAYTRAIN_EINVAL, "%s %s", quote(path, quoted), why);
 }
 
-static int name_check(const char *path, const char *name, struct error *err)
+static int file_name_check(const char *path, const char *name, struct error *err)
 {
     int n = 1;
 
     if (strlen(name) > NAME_MAX_BYTES)
-        return refuse(path, "has a name that is too long for a checkpoint", err);
+        return file_refuse(path, "has a name that is too long for a checkpoint", err);
     for (const char *c = name; *c && n > 0; c += n)
         n = printable_length(c);
     if (n == 0)
-        return refuse(path, "has a name that is not printable UTF-8: rename it", err);
+        return file_refuse(path, "has a name that is not printable UTF-8: rename it",
+                           err);
     return 0;
 }
 
@@ -50,12 +51,12 @@ static int file_add(struct walk *w, const char *path, const char *name, off_t si
     struct offered_files *f = w->files;
     struct offered_file *more;
 
-    if (name_check(path, name, err) < 0)
+    if (file_name_check(path, name, err) < 0)
         return -1;
     for (size_t i = 0; i < f->n; i++)
         if (strcmp(f->list[i].name, name) == 0)
-            return refuse(path, "is the second file of this name in the checkpoint",
-                          err);
+            return file_refuse(
+                path, "is the second file of this name in the checkpoint", err);
     more = reallocarray(f->list, f->n + 1, sizeof *more);
     if (!more)
         return error_no_memory(err);
@@ -78,13 +79,13 @@ static int link_check(const struct walk *w, const char *path, const struct stat 
     if (!w->root)
         return 0;
     if (S_ISDIR(target->st_mode))
-        return refuse(path, "is a symbolic link to a directory: copy what it refers to",
-                      err);
+        return file_refuse(
+            path, "is a symbolic link to a directory: copy what it refers to", err);
     if (!realpath(path, real) || strncmp(real, w->root, n) != 0 || real[n] != '/')
-        return refuse(path,
-                      "is a symbolic link that leads out of the checkpoint's "
-                      "directory: copy what it refers to",
-                      err);
+        return file_refuse(path,
+                           "is a symbolic link that leads out of the checkpoint's "
+                           "directory: copy what it refers to",
+                           err);
     return 0;
 }
 
@@ -104,13 +105,13 @@ static int path_add(struct walk *w, const char *path, const char *name, int dept
         return file_add(w, path, name, st.st_size, err);
     if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
         return directory_add(w, path, name, depth, err);
-    return refuse(path, "is neither a file nor a directory", err);
+    return file_refuse(path, "is neither a file nor a directory", err);
 }
 
 static int empty_add(struct offered_files *f, const char *path, const char *name,
                      struct error *err)
 {
-    if (name_check(path, name, err) < 0)
+    if (file_name_check(path, name, err) < 0)
         return -1;
     if (!f->directories)
         f->directories = json_array();
@@ -216,10 +217,11 @@ static int file_read(const struct offered_file *file, unsigned char *to,
     if (fd < 0)
         return fs_error(err, "read", file->path);
     if (fs_pread_full(fd, to, file->bytes, 0) < 0)
-        rc = errno == ENODATA ? refuse(file->path, "has shrunk while it was read", err)
-                              : fs_error(err, "read", file->path);
+        rc = errno == ENODATA
+                 ? file_refuse(file->path, "has shrunk while it was read", err)
+                 : fs_error(err, "read", file->path);
     else if (pread(fd, &more, 1, (off_t)file->bytes) == 1)
-        rc = refuse(file->path, "has grown while it was read", err);
+        rc = file_refuse(file->path, "has grown while it was read", err);
     close(fd);
     return rc;
 }

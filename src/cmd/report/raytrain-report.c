@@ -57,7 +57,7 @@ struct task {
     struct error why;
 };
 
-static int fail(const struct error *err)
+static int report_fail(const struct error *err)
 {
     fprintf(stderr, "raytrain-report: %s\n", err->text);
     return error_exit_status(err->code);
@@ -65,7 +65,7 @@ static int fail(const struct error *err)
 
 /* ---- The command line ---- */
 
-static int usage(struct error *err, const char *what)
+static int report_usage(struct error *err, const char *what)
 {
     return error_set(err, RAYTRAIN_EUSAGE, "%s; raytrain-report --help lists the usage",
                      what);
@@ -167,7 +167,7 @@ static bool has_report(const struct task *t)
            json_object_size(t->metrics) > 0;
 }
 
-static void refuse(struct task *t, const struct error *why)
+static void report_refuse(struct task *t, const struct error *why)
 {
     if (!t->refused)
         t->why = *why;
@@ -180,7 +180,7 @@ static void metrics_take(struct task *t, char *const *words)
 
     for (; *words; words++)
         if (metric_add(t->metrics, *words, &why) < 0)
-            refuse(t, &why);
+            report_refuse(t, &why);
 }
 
 /* 1: nothing left to do. */
@@ -206,11 +206,11 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
         case 'c':
             t->offers = true;
             if (offered_files_add(&t->files, optarg, &why) < 0)
-                refuse(t, &why);
+                report_refuse(t, &why);
             break;
         case 't':
             if (text_add(t, optarg, &why) < 0)
-                refuse(t, &why);
+                report_refuse(t, &why);
             break;
         case 'g':
             t->get = optarg;
@@ -233,17 +233,18 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
                      optopt == 't'   ? "NAME=VALUE"
                      : optopt == 'n' ? "a number"
                                      : "a path");
-            return usage(err, what);
+            return report_usage(err, what);
         default:
             return -1;
         }
     }
     if ((t->get || t->should_stop) && (optind < argc || t->has_total || has_report(t)))
-        return usage(err, "--get-checkpoint and --should-stop report nothing");
+        return report_usage(err, "--get-checkpoint and --should-stop report nothing");
     if (t->get && t->should_stop)
-        return usage(err, "--get-checkpoint and --should-stop cannot be combined");
+        return report_usage(err,
+                            "--get-checkpoint and --should-stop cannot be combined");
     if (!t->get && !t->should_stop && !t->has_total && optind == argc && !has_report(t))
-        return usage(err, "there is nothing to report");
+        return report_usage(err, "there is nothing to report");
     metrics_take(t, argv + optind);
     return 0;
 }
@@ -271,8 +272,8 @@ static json_t *report_request(const struct task *t)
     return request;
 }
 
-static int report(struct session_client *c, struct task *t, int *status,
-                  struct error *err)
+static int report_send(struct session_client *c, struct task *t, int *status,
+                       struct error *err)
 {
     struct wire_frame reply;
     int rc = session_client_call(c, report_request(t), copy_answer, t, &reply, err);
@@ -300,8 +301,8 @@ static int total_pass(struct session_client *c, const struct task *t, struct err
     return 0;
 }
 
-static int get(struct session_client *c, const struct task *t, int *status,
-               struct error *err)
+static int value_get_print(struct session_client *c, const struct task *t, int *status,
+                           struct error *err)
 {
     bool found = false;
 
@@ -322,9 +323,9 @@ static int session_use(const char *path, struct task *t, int *status, struct err
     if (t->has_total)
         rc = total_pass(&c, t, err);
     if (rc == 0 && t->get)
-        rc = get(&c, t, status, err);
+        rc = value_get_print(&c, t, status, err);
     else if (rc == 0 && !t->should_stop && has_report(t))
-        rc = report(&c, t, status, err);
+        rc = report_send(&c, t, status, err);
     else if (rc == 0 && t->should_stop &&
              json_is_true(json_object_get(info, "should_stop")))
         *status = error_exit_status(RAYTRAIN_ESTOPPED);
@@ -362,5 +363,5 @@ int main(int argc, char *argv[])
     offered_files_clear(&t.files);
     json_decref(t.metrics);
     json_decref(t.texts);
-    return rc < 0 ? fail(&err) : status;
+    return rc < 0 ? report_fail(&err) : status;
 }
