@@ -309,25 +309,12 @@ headless () {
 # struct or a macro of the same name. To be removed one day.
 one_file_later () {
 	cat <<-\EOT
-	cmd/inspect
-	cmd/page
-	cmd/report
-	common/checkpoint
-	common/config
-	common/protocol
-	common/replica
-	common/run
-	common/site
-	common/util
-	serve/http
-	serve/life
 	worker/backend
 	worker/command
 	worker/convert
 	worker/data
 	worker/device
 	worker/gbdt
-	worker/mpi
 	worker/predict
 	worker/preprocess
 	worker/probe
