@@ -270,13 +270,11 @@ heads_later () {
 	worker/frame
 	worker/gbdt
 	worker/lightgbm
-	worker/mpi
 	worker/predict
 	worker/preprocess
 	worker/probe
 	worker/rank
 	worker/reduce
-	worker/saving
 	worker/serve
 	worker/session
 	worker/table

@@ -208,7 +208,7 @@ for damage in missing damaged; do
 		else rm runs/whole-$damage/checkpoint_*
 		fi &&
 		kill -KILL "$(worker whole-$damage 1)" && eventually grep "starting from" err &&
-		: >gate && wait $pid && grep "goes to storage to be restored" err &&
+		: >gate && wait $pid && grep "is written to storage, and restored from there" err &&
 		grep "starting from .*runs/whole-$damage/checkpoint_000002.h5" err &&
 		rm -f runs/whole-$damage/*.damaged && same_end whole-$damage
 	'

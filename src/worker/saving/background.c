@@ -1,3 +1,4 @@
+/* background.c - a queue of jobs, and the thread that runs them. */
 #include "config.h"
 #include "saving/background.h"
 

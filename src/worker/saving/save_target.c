@@ -1,3 +1,7 @@
+/*
+ * save_target.c - copies the part of the configuration, and prunes checkpoints with
+ * checkpoint_manager.h.
+ */
 #include "saving/save_target.h"
 
 #include <stdlib.h>
@@ -47,6 +51,6 @@ void save_target_prune(struct save_target *t, struct comm *comm)
         note_warning(t, why.text);
     if (comm->rank == 0 && stripes_failed(&why))
         note_warning(t, why.text);
-    /* Else the others could list what is being deleted. */
+    /* Otherwise other ranks could list checkpoints that are being deleted. */
     comm_agree(comm, 0, &why);
 }

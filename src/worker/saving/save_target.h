@@ -18,9 +18,9 @@ int save_target_copy(struct save_target *t, const char *run_dir, const char *log
                      const struct checkpoint_config *config, struct error *err);
 void save_target_clear(struct save_target *t);
 
-/* COLLECTIVE: after a checkpoint has been published on storage rank 0 deletes those that
- * retention does not keep, before it returns on any rank. A failure is a warning to the
- * user. */
+/* COLLECTIVE, after a checkpoint has been published on storage: rank 0 deletes those
+ * that retention does not keep, before the call returns on any rank. A failure is a
+ * warning to the user. */
 void save_target_prune(struct save_target *t, struct comm *comm);
 
 #endif

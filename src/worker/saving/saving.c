@@ -1,6 +1,6 @@
 /*
- * saving.c - see saving.h: writing, the memory and the thread of the background, the
- * steps in their order, creation.
+ * saving.c - the steps of a save in their order, and the memory and the thread that a
+ * save in the background needs. The copy itself is in snapshot.c, the tiers in tiers.c.
  */
 #include "config.h"
 #include "saving/saving.h"
@@ -27,36 +27,37 @@ struct saving {
     struct collective_wait *waiting;
     struct tiers *tiers;
     bool refusal_noted;
-    struct device_copies *copies; /* created when it is needed, and before a job may */
+    struct device_copies
+        *copies; /* created at its first use, before a job may use it */
 
     struct background *thread;    /* created at its first use */
-    struct comm *background_comm; /* likewise */
+    struct comm *background_comm; /* with the thread */
     struct snapshot snapshot;
-    /* Bytes for the snapshot that saving_expect() has asked for; those of devices. */
+    /* The bytes that saving_expect() has asked for: of the snapshot, and on devices. */
     _Atomic size_t expected, expected_devices;
-    atomic_bool expects; /* the thread is going to look at them */
+    atomic_bool expects; /* a job that will read them is in the queue */
 
     struct save_layout *layout; /* of the last save, for the next */
 
-    /* The save that has begun; NULL: none. This and all that follows, and the snapshot,
-     * belong to the thread while it writes. */
+    /* The save that has begun; NULL: none. It, the snapshot and the fields below belong
+     * to the thread while it writes. */
     struct checkpoint_save *save;
     raytrain_checkpoint *ck;
     int64_t iteration;
     struct comm *comm; /* for writing it */
-    bool going;        /* it was handed to the thread */
-    int taken;         /* -1: this rank could not take its data, as err says */
+    bool going;        /* the thread has the save */
+    int taken;         /* -1: this rank could not take its data; err says why */
     bool copying;      /* copies from devices may be under way */
     int rc;
     struct error err;
     double took_s;
     int64_t durable; /* the newest on storage; only if there are no tiers */
 
-    atomic_bool copied; /* the thread has seen that those copies are complete */
+    atomic_bool copied; /* the thread has seen the end of the copies */
     struct saving_figures figures;
 };
 
-/* Wait for the copies from devices, in any thread. */
+/* Wait for the copies from devices. In any thread. */
 static int copies_end(struct saving *s, struct error *err)
 {
     int rc = s->copying ? device_copies_wait(s->copies, err) : 0;
@@ -68,7 +69,7 @@ static int copies_end(struct saving *s, struct error *err)
 
 static void save_clear(struct saving *s)
 {
-    copies_end(s, NULL); /* of a save that was never written */
+    copies_end(s, NULL); /* if the save was never written */
     checkpoint_save_destroy(s->save);
     checkpoint_destroy(s->ck);
     s->save = NULL;
@@ -77,8 +78,8 @@ static void save_clear(struct saving *s)
 
 /* ---- Writing, in any thread ---- */
 
-/* Rank 0: make the reports before a checkpoint durable before it is, so that not even a
- * power failure leaves a gap between them. */
+/* Rank 0: sync the reports before the checkpoint, so that a power failure cannot leave
+ * a checkpoint without the reports before it. */
 static int reports_sync(const struct saving *s, struct error *err)
 {
     return journal_sync(s->target.log_dir, METRICS_JOURNAL, err);
@@ -97,7 +98,7 @@ static int storage_write(struct saving *s, struct error *err)
     return 0;
 }
 
-/* COLLECTIVE. What the tiers have taken, they flush to storage. */
+/* COLLECTIVE. A save that the tiers have taken is flushed to storage by them. */
 static int save_write(struct saving *s, struct error *err)
 {
     bool in_tiers = false;
@@ -125,7 +126,7 @@ static void save_run(void *arg, int64_t iteration)
     s->took_s = clock_now() - start;
 }
 
-/* The outcome of save_run(). */
+/* Return the outcome of the save, once. */
 static int save_end(struct saving *s, struct error *err)
 {
     save_clear(s);
@@ -136,7 +137,7 @@ static int save_end(struct saving *s, struct error *err)
     return 0;
 }
 
-/* The thread has written it. */
+/* Has the thread written the save? */
 static bool save_is_over(const struct saving *s)
 {
     return s->going && background_wait(s->thread, 0, 0);
@@ -144,8 +145,8 @@ static bool save_is_over(const struct saving *s)
 
 /* ---- Memory and thread for the background ---- */
 
-/* Memory for a snapshot. Of the bytes of devices, which come first, cards write whole
- * units: the room is a multiple of it. */
+/* GPUs write their bytes, which come first in a snapshot, in whole units: its size is a
+ * multiple of this. */
 #define UNIT ((size_t)2 << 20)
 
 static size_t units(uint64_t bytes)
@@ -175,7 +176,7 @@ static int memory_prepare(struct saving *s, enum checkpoint_snapshot which,
     return 0;
 }
 
-/* What this rank needs to save in the background. */
+/* Create what this rank needs to save in the background. */
 static int background_prepare(struct saving *s, struct error *err)
 {
     if (!s->thread && background_create(&s->thread, err) < 0)
@@ -211,7 +212,7 @@ static bool background_agree(struct saving *s, struct comm *comm)
 
 /* ---- Memory ahead of the first save ---- */
 
-/* In the thread. What fails, the save will report. */
+/* In the thread. A failure is reported by the save, which tries again. */
 static void memory_expect(void *arg, int64_t iteration)
 {
     struct saving *s = arg;
@@ -227,7 +228,7 @@ static void memory_expect(void *arg, int64_t iteration)
         device_copies_pin(s->copies, s->snapshot.data, of_devices);
 }
 
-/* What the thread needs. */
+/* Create what the thread needs. */
 static int expect_prepare(struct saving *s, const struct saving_need *need,
                           struct error *err)
 {
@@ -239,7 +240,7 @@ static int expect_prepare(struct saving *s, const struct saving_need *need,
                : 0;
 }
 
-/* The thread takes the newest sizes, so that one job of these at most is in its queue. */
+/* The job reads the newest sizes, so its queue needs at most one such job. */
 void saving_expect(struct saving *s, const struct saving_need *need)
 {
     size_t of_devices = snapshot_growth(s->expected_devices, need->of_devices);
@@ -272,7 +273,7 @@ static void thread_await(struct saving *s)
 
 /* ---- The steps ---- */
 
-/* COLLECTIVE, the first time. */
+/* COLLECTIVE at the first call; later ones do nothing. */
 static int nodes_learn(struct saving *s, struct comm *comm, struct error *err)
 {
     if (s->tiers || s->nodes.size > 0)
@@ -319,7 +320,8 @@ static void slow_copies_note(struct saving *s)
                   why.text);
 }
 
-/* Take the snapshot. Copies of what stays as it is may be under way on return. */
+/* Take the snapshot. Copies of tensors that stay as they are may be under way on
+ * return. */
 static int snapshot_take(struct saving *s, enum checkpoint_snapshot which,
                          struct error *err)
 {
@@ -338,7 +340,7 @@ static int snapshot_take(struct saving *s, enum checkpoint_snapshot which,
     return rc;
 }
 
-/* What is on devices is not written from there. */
+/* Copy what is on devices: it cannot be written from there. */
 static int devices_take(struct saving *s, struct error *err)
 {
     if (checkpoint_save_snapshot_bytes(s->save, SNAPSHOT_DEVICES) == 0)
@@ -348,8 +350,8 @@ static int devices_take(struct saving *s, struct error *err)
     return snapshot_take(s, SNAPSHOT_DEVICES, err);
 }
 
-/* If this rank cannot take its data, save_write() says so to all: writing begins with an
- * agreement. */
+/* If this rank cannot take its data, save_write() says so to all: writing begins with
+ * an agreement. */
 int saving_take(struct saving *s, struct error *err)
 {
     double start = clock_now();
@@ -373,7 +375,7 @@ void saving_go(struct saving *s)
         return;
     s->going = true;
     if (background_add(s->thread, save_run, s, s->iteration, &s->err) < 0)
-        s->rc = -1; /* otherwise the thread sets it */
+        s->rc = -1; /* else the thread sets it */
 }
 
 int saving_settle(struct saving *s, struct error *err)
@@ -384,7 +386,7 @@ int saving_settle(struct saving *s, struct error *err)
     s->going = false;
     if (went)
         return save_end(s, err);
-    save_clear(s); /* of a save that was never released */
+    save_clear(s); /* if the last save was never released */
     return 0;
 }
 

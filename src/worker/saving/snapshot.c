@@ -1,3 +1,7 @@
+/*
+ * snapshot.c - the buffer of a snapshot: its addresses, its pages, and the check for
+ * room.
+ */
 #include "config.h"
 #include "saving/snapshot.h"
 
@@ -14,8 +18,8 @@
 #define HUGE_PAGE  ((size_t)2 << 20)
 #define GROWTH_MAX ((size_t)256 << 20)
 
-/* Linux 5.14 faults in a whole range in one call; before that, touching a byte of each
- * page does. */
+/* Since Linux 5.14 one call faults in a whole range; before, a byte of each page is
+ * touched. */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -30,18 +34,18 @@ static void pages_fault(unsigned char *data, size_t n)
         ((volatile unsigned char *)data)[at] = 0;
 }
 
-static uint64_t divided(uint64_t available, int n_sharing)
+static uint64_t memory_share(uint64_t available, int n_sharing)
 {
     return available / (uint64_t)(n_sharing > 0 ? n_sharing : 1);
 }
 
-/* n bytes more than this process has now. */
-static int room_check(size_t n, int n_sharing, struct error *err)
+/* Is there room for n bytes more than this process has now? */
+static int snapshot_room_check(size_t n, int n_sharing, struct error *err)
 {
     char wanted[SIZE_TEXT_MAX], there[SIZE_TEXT_MAX];
     uint64_t available = memory_available();
 
-    if (n <= divided(available, n_sharing))
+    if (n <= memory_share(available, n_sharing))
         return 0;
     return error_set(err, RAYTRAIN_ENOMEM,
                      "no memory for a copy of a checkpoint: each of %d workers on this "
@@ -63,11 +67,11 @@ size_t snapshot_growth(size_t before, uint64_t bytes)
     return pages_round(bytes > before + least ? (size_t)bytes : before + least);
 }
 
-/* For how many bytes to take addresses, if n are wanted now: a limit on them is for all that
- * the process does. */
+/* How many bytes of addresses to reserve if n are needed now: no more than n if the
+ * process has a limit on addresses, since other allocations need them, too. */
 static size_t addresses_wanted(size_t n, int n_sharing)
 {
-    uint64_t most = divided(memory_available(), n_sharing);
+    uint64_t most = memory_share(memory_available(), n_sharing);
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur != RLIM_INFINITY)
@@ -77,7 +81,8 @@ static size_t addresses_wanted(size_t n, int n_sharing)
     return most > n ? pages_round((size_t)most) : n;
 }
 
-/* Addresses of n bytes, a multiple of HUGE_PAGE, aligned to one, without memory. */
+/* Reserve addresses for n bytes, a multiple of HUGE_PAGE, aligned to it, without
+ * memory. */
 static unsigned char *addresses_map(size_t n)
 {
     unsigned char *all = mmap(NULL, n + HUGE_PAGE, PROT_NONE,
@@ -90,14 +95,14 @@ static unsigned char *addresses_map(size_t n)
     if (before > 0)
         munmap(all, before);
     munmap(all + before + n, HUGE_PAGE - before);
-    madvise(all + before, n, MADV_HUGEPAGE); /* without huge pages it is only slower */
-    /* After a fork, pages that are written are copied: a card would go on with the old ones,
-     * and a child does not need them. */
+    madvise(all + before, n, MADV_HUGEPAGE); /* may fail: huge pages are only faster */
+    /* After a fork, pages that are written are copied: a GPU would still write to the
+     * old ones. A child does not need them. */
     madvise(all + before, n, MADV_DONTFORK);
     return all + before;
 }
 
-/* With fewer addresses if the kernel refuses that many. */
+/* If the kernel refuses the larger range, take n. */
 static int addresses_take(struct snapshot *s, size_t n, int n_sharing)
 {
     s->addresses = addresses_wanted(n, n_sharing);
@@ -117,7 +122,7 @@ bool snapshot_moves(const struct snapshot *s, size_t n)
 bool snapshot_may_expect(struct snapshot *s, size_t n, int n_sharing)
 {
     if (s->expected_most == 0)
-        s->expected_most = s->room + divided(memory_available(), n_sharing);
+        s->expected_most = s->room + memory_share(memory_available(), n_sharing);
     return n <= s->expected_most;
 }
 
@@ -132,7 +137,7 @@ int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *
     if (snapshot_moves(s, n))
         snapshot_clear(s);
     n = pages_round(n);
-    if (room_check(n - s->room, n_sharing, err) < 0)
+    if (snapshot_room_check(n - s->room, n_sharing, err) < 0)
         return -1;
     if ((!s->data && addresses_take(s, n, n_sharing) < 0) ||
         mprotect(s->data, n, PROT_READ | PROT_WRITE) < 0)

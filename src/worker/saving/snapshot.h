@@ -1,10 +1,10 @@
 /*
- * snapshot.h - memory that a save copies this rank's data into, so that training goes
+ * snapshot.h - memory into which a save copies this rank's data, so that training goes
  * on while they are written.
  *
- * The pages are faulted in before anything is copied (a fresh page costs more than the
- * copy into it), and the buffer is kept from one save to the next. It has addresses for as
- * much as it may ever need, so that it grows in place: what is pinned stays so.
+ * The pages are faulted in before the copy (a fresh page costs more than the copy into
+ * it), and the buffer is kept from one save to the next. It reserves the addresses that
+ * it may need later, so that it grows in place, and what is pinned stays pinned.
  */
 #ifndef RAYTRAIN_SAVING_SNAPSHOT_H
 #define RAYTRAIN_SAVING_SNAPSHOT_H
@@ -18,23 +18,23 @@
 struct snapshot {
     unsigned char *data; /* aligned to a page; NULL: none yet */
     size_t room;
-    size_t addresses; /* that it may grow to where it is */
+    size_t addresses;       /* bytes to which it can grow in place */
     uint64_t expected_most; /* snapshot_may_expect(); 0: not yet asked */
 };
 
 /*
- * Have room for n bytes, all pages in memory; if the buffer grows, its contents are
- * lost. RAYTRAIN_ENOMEM, with the numbers, if the node has no room for n_sharing such
- * buffers: no process should be killed for a copy.
+ * Make room for n bytes, with all pages in memory; if the buffer grows, its contents
+ * are lost. RAYTRAIN_ENOMEM, with the numbers, if the node has no room for n_sharing
+ * such buffers: a copy must not get a process killed.
  */
 int snapshot_reserve(struct snapshot *s, size_t n, int n_sharing, struct error *err);
-/* May it have n bytes before it is known that they are needed? However often it grows, these are
- * no more than this process's share of what was free when this was asked first. */
+/* May it grow to n bytes before they are needed? The limit is this process's share of
+ * the memory that was free at the first call. */
 bool snapshot_may_expect(struct snapshot *s, size_t n, int n_sharing);
-/* For `bytes` that are pinned, a bit at a time, when room was `before`: what to have room for,
- * so that many small growths are few. */
+/* The size to grow to from `before`, if `bytes` are needed: larger than that, so that
+ * bytes that are pinned little by little cause few growths. */
 size_t snapshot_growth(size_t before, uint64_t bytes);
-/* Would snapshot_reserve() unmap what is there? Else it stays where it is. */
+/* Would snapshot_reserve() move the buffer? Else it grows in place. */
 bool snapshot_moves(const struct snapshot *s, size_t n);
 void snapshot_clear(struct snapshot *s);
 

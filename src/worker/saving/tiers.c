@@ -1,6 +1,6 @@
 /*
- * tiers.c - see tiers.h: flushing to storage, putting into the tiers, creation. What an
- * earlier attempt has left is in tiers_restore.c.
+ * tiers.c - creates the tiers, puts checkpoints into them, and flushes them to storage.
+ * What an earlier attempt has left is in tiers_restore.c.
  */
 #include "config.h"
 #include "saving/tiers_impl.h"
@@ -14,7 +14,8 @@
 #include "util/clock.h"
 #include "util/memory.h"
 
-#define STAGED_MAX 32 /* may wait to be flushed; the next save waits then */
+/* Staged checkpoints that may wait to be flushed; with more, a save waits. */
+#define STAGED_MAX 32
 
 /* ---- Flushing, in the background ---- */
 
@@ -48,7 +49,8 @@ void tiers_release(struct tiers *t)
             image_remove(&t->memory.dir, there[i]);
 }
 
-/* Remove what is staged up to this one: storage has one as new. */
+/* Remove what is staged up to this iteration: storage has a checkpoint that is as
+ * new. */
 static void staged_release(struct tiers *t, int64_t flushed)
 {
     int64_t there[2 * STAGED_MAX];
@@ -154,7 +156,7 @@ bool tiers_linger(struct tiers *t, double seconds)
 
 /* ---- Putting ---- */
 
-/* COLLECTIVE: at most n_left are still to be flushed, on every rank. */
+/* COLLECTIVE: wait until at most n_left remain to be flushed on every rank. */
 static int flushes_await(struct tiers *t, struct comm *comm, size_t n_left,
                          struct error *err)
 {
@@ -164,7 +166,7 @@ static int flushes_await(struct tiers *t, struct comm *comm, size_t n_left,
 }
 
 /*
- * A tier that has no room, or cannot be written, is skipped with a warning, once: its
+ * A tier that has no room, or cannot be written, is skipped, with one warning: the
  * checkpoint goes to the next tier, or to storage. But if that happens at the first
  * checkpoint, the configuration does not fit. 0 if the tier is skipped.
  */
@@ -182,7 +184,8 @@ static int refusal_skip(const struct tiers *t, const struct comm *comm, bool *no
     return 0;
 }
 
-/* Memory holds two at most: the one before the last must be on storage, and removed. */
+/* Memory holds two at most: wait until the one before the last is on storage, and
+ * removed. */
 static int memory_put(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
                       int64_t iteration, bool *placed, struct error *err)
 {
@@ -199,7 +202,7 @@ static int memory_put(struct tiers *t, struct checkpoint_save *save, struct comm
     return 0;
 }
 
-/* If there is no room, the staged ones must be flushed first. */
+/* If there is no room, flush the staged ones, and try again. */
 static int staged_put(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
                       int64_t iteration, bool *placed, struct error *err)
 {
@@ -223,9 +226,9 @@ static int staged_put(struct tiers *t, struct checkpoint_save *save, struct comm
     return 0;
 }
 
-/* Into each tier; *placed if it will be flushed to storage from there. A checkpoint
+/* Put the save into each tier; *placed: a tier will flush it to storage. A checkpoint
  * that the start could not use, and that is as new as this one, must not be mixed up
- * with it, nor replaced by it before it is on storage. */
+ * with it, nor replaced by it before this one is on storage. */
 static int tiers_place(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
                        int64_t iteration, bool *placed, struct error *err)
 {
@@ -248,7 +251,7 @@ int tiers_put(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
         return -1;
     t->under_way = true;
     if (!*placed)
-        return flushes_await(t, comm, 0, err); /* storage gets them in order */
+        return flushes_await(t, comm, 0, err); /* storage gets checkpoints in order */
     rc = tiers_flush_later(t, iteration, err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0 && t->target.config.sync && !tiers_has(&t->staged))
@@ -263,9 +266,9 @@ const struct node_map *tiers_nodes(const struct tiers *t)
 
 /* ---- Creation ---- */
 
-/* COLLECTIVE: rank 0 reads it. */
-static int id_share(const struct tiers_env *env, struct comm *comm, char *id,
-                    struct error *err)
+/* COLLECTIVE: rank 0 reads the run's id for all. */
+static int run_id_share(const struct tiers_env *env, struct comm *comm, char *id,
+                        struct error *err)
 {
     int rc = comm->rank == 0 ? run_dir_id(env->run_dir, id, err) : 0;
 
@@ -310,7 +313,7 @@ static int tiers_open(struct tiers *t, const struct tiers_env *env, struct comm 
     char id[RUN_ID_LENGTH + 1] = "";
     int rc = config_copy(t, env, err);
 
-    if (comm_agree(comm, rc, err) < 0 || id_share(env, comm, id, err) < 0 ||
+    if (comm_agree(comm, rc, err) < 0 || run_id_share(env, comm, id, err) < 0 ||
         comm_agree(comm, dirs_enter(t, id, err), err) < 0 ||
         node_map_make(comm, env->world->node_rank, env->world->local_rank, &t->nodes,
                       err) < 0 ||

@@ -1,14 +1,12 @@
 /*
  * tiers.h - where a checkpoint is before it is on storage: in the memory of the nodes
  * (checkpoint_config.replicas), staged on their local disks (sync_config.staging_path),
- * or both, in this order. From the last of these it is flushed to storage in the
- * background.
+ * or both, in this order. The last of these is flushed to storage in the background.
  *
  * The newest checkpoint in memory stays until a newer one is complete, so that a
- * restart takes it from there; a staged one is removed as soon as it is on storage.
- * What a killed attempt leaves behind is found by the next one, which flushes the
- * staged ones first. A checkpoint that no tier has room for is written straight to
- * storage.
+ * restart takes it from there; a staged one is removed as soon as it is on storage. The
+ * next attempt finds what a killed one has left, and flushes the staged checkpoints
+ * first. A checkpoint for which no tier has room is written straight to storage.
  */
 #ifndef RAYTRAIN_SAVING_TIERS_H
 #define RAYTRAIN_SAVING_TIERS_H
@@ -17,8 +15,8 @@
 #include "config/run_config.h"
 #include "wireup/wireup.h"
 
-/* Borrowed by tiers_create() alone: the flusher may outlive a session that has failed.
- */
+/* Borrowed by tiers_create() alone: the flusher may outlive a session that has
+ * failed. */
 struct tiers_env {
     const char *run_dir, *log_dir;
     const struct run_config *config;
@@ -32,17 +30,17 @@ int tiers_create(const struct tiers_env *env, struct comm *comm, struct tiers **
                  struct error *err);
 /*
  * COLLECTIVE, at the start: flush what is staged to storage. *out is the checkpoint in
- * memory, if that is not older than storage's newest up to iteration `at_most`; else
- * NULL: then read storage. Nothing is removed that storage may lack.
+ * memory if it is not older than the newest on storage up to iteration `at_most`; else
+ * NULL: then read storage. What storage may lack is not removed.
  */
 int tiers_restore(struct tiers *t, struct comm *comm, int64_t at_most,
                   raytrain_checkpoint **out, struct error *err);
 /*
- * COLLECTIVE, in any thread: put a save that has begun into the tiers, from where it is
- * flushed to storage. On return it is durable if it is staged, or if mode is "sync".
- * *placed is false if no tier has taken it: then everything before it is on storage,
- * and the caller writes it there and calls tiers_on_storage(). A flush that has failed
- * before is reported here.
+ * COLLECTIVE, in any thread: put a save that has begun into the tiers, which flush it
+ * to storage. On return it is durable if it is staged, or if mode is "sync". *placed is
+ * false if no tier has taken it: then everything before it is on storage, and the
+ * caller writes it there and calls tiers_on_storage(). Fails if an earlier flush has
+ * failed.
  */
 int tiers_put(struct tiers *t, struct checkpoint_save *save, struct comm *comm,
               int64_t iteration, bool *placed, struct error *err);
@@ -52,13 +50,12 @@ const struct node_map *tiers_nodes(const struct tiers *t);
 int64_t tiers_flushed(struct tiers *t);
 
 /* The following accept NULL. */
-/* The newest iteration that tiers_restore() did not use because storage has one of the
- * same name, or a newer one; -1: none. If storage's turns out to be damaged, restore
- * again. */
+/* The newest iteration that tiers_restore() did not use because storage has it, or a
+ * newer one; -1: none. If the one on storage turns out to be damaged, restore again. */
 int64_t tiers_spare(const struct tiers *t);
-/* Once, at the start: training goes on from this iteration, which was on storage or
- * taken from memory, and is verified; -1: from no checkpoint of this run. Removes what
- * is no longer needed. */
+/* Once, at the start: training continues from this iteration, which was read from
+ * storage or taken from memory, and is verified; -1: from no checkpoint of this run.
+ * Removes what is no longer needed. */
 void tiers_resume(struct tiers *t, int64_t iteration);
 /* Has a flush failed? Other ranks may not know yet. */
 bool tiers_have_failed(struct tiers *t);
@@ -66,7 +63,7 @@ bool tiers_have_failed(struct tiers *t);
  * second. */
 int tiers_settle(struct tiers *t, void (*waiting)(void *arg, double waited_s),
                  void *arg, struct error *err);
-/* The same for at most so many seconds, if the session will not go on. */
+/* The same for at most `seconds`, when the session has failed. */
 bool tiers_linger(struct tiers *t, double seconds);
 /* COLLECTIVE, after tiers_settle(): the run no longer needs the tiers. */
 void tiers_forget(struct tiers *t, struct comm *comm);

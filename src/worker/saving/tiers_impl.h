@@ -15,22 +15,21 @@
 struct tiers {
     struct save_target target;
     char *staging_path;
-    bool leader; /* of this node's ranks */
+    bool leader; /* this rank is the first on its node */
     struct node_map nodes;
     struct image_tier memory, staged; /* dir.path NULL: not configured */
-    const struct image_tier *last;    /* flushes are made from this one */
+    const struct image_tier *last;    /* the one that is flushed */
 
-    /* The same on every rank. Used by the saving thread, and before that by the start.
-     */
+    /* The same on every rank. Used at the start, then by the saving thread. */
     bool under_way;                  /* there has been a checkpoint in this run */
     bool memory_noted, staged_noted; /* the user was warned that it is skipped */
     int64_t spare;                   /* the newest not used since storage has it */
-    int64_t unused; /* the newest that is unusable, and stays; -1: none */
+    int64_t unused; /* the newest that cannot be used, and stays; -1: none */
 
     struct comm *flush_comm; /* the flusher's */
     struct background *flusher;
     pthread_mutex_t lock; /* guards what follows */
-    int rc;               /* of the flushes; once one has failed, the rest stay */
+    int rc;               /* -1: a flush has failed, and no other is made */
     struct error err;
     int64_t newest;  /* complete in memory on all nodes */
     int64_t flushed; /* on storage */
@@ -41,8 +40,8 @@ static inline bool tiers_has(const struct image_tier *tier)
     return tier->dir.path != NULL;
 }
 
-/* Remove from memory what is older than storage's newest, or than the newest in memory.
- */
+/* Remove from memory what is older than the newest on storage, or than the newest in
+ * memory. */
 void tiers_release(struct tiers *t);
 
 /* Flush it in the background, after those before it. */

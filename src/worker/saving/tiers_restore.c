@@ -2,8 +2,8 @@
  * tiers_restore.c - what an earlier attempt has left in the tiers.
  *
  * An image that cannot be used stays: its other parts may be on a node that is not
- * available today. It is removed once storage has a checkpoint as new. But if no node
- * has a complete part of it, it never was a checkpoint, and is removed at once.
+ * available now. It is removed once storage has a checkpoint that is as new. But if no
+ * node has a complete part of it, it never was a checkpoint, and is removed at once.
  */
 #include "config.h"
 #include "saving/tiers_impl.h"
@@ -35,7 +35,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* COLLECTIVE: the newest up to at_most of which storage has the name; -1: none. */
+/* COLLECTIVE: the newest up to at_most whose name is on storage; -1: none. */
 static int storage_newest(const struct tiers *t, struct comm *comm, int64_t at_most,
                           int64_t *newest, struct error *err)
 {
@@ -53,8 +53,8 @@ static int storage_newest(const struct tiers *t, struct comm *comm, int64_t at_m
     return rc == 0 ? comm->ops->bcast(comm, newest, sizeof *newest, 0, err) : rc;
 }
 
-/* An image cannot be used for this reason. -1 if that is a reason to give up rather
- * than to look for an older one. */
+/* An image cannot be used. Skip it with a note, or return -1 if the error is a reason
+ * to give up rather than to look for an older one. */
 static int pass_over(struct tiers *t, struct comm *comm, const struct image_tier *tier,
                      int64_t iteration, const struct error *why, struct error *err)
 {
@@ -128,8 +128,8 @@ static int memory_open(struct tiers *t, struct comm *comm, int64_t iteration,
     return rc;
 }
 
-/* COLLECTIVE: it is complete, but a node has no room for the whole: training will read
- * it from storage. */
+/* COLLECTIVE: flush an image that is complete, but for which a node has no room:
+ * training will read it from storage. */
 static int memory_to_storage(struct tiers *t, struct comm *comm, int64_t iteration,
                              int64_t newest, const struct error *why, struct error *err)
 {
@@ -138,13 +138,13 @@ static int memory_to_storage(struct tiers *t, struct comm *comm, int64_t iterati
         return 0;
     }
     note(t, comm,
-         "the checkpoint of iteration %" PRId64 " in memory goes to storage to be "
+         "the checkpoint of iteration %" PRId64 " in memory is written to storage, and "
          "restored from there: %s",
          iteration, why->text);
     return tiers_flush(t, comm, &t->memory, iteration, err);
 }
 
-/* It is the newest in memory now, and is flushed if storage has none as new. */
+/* Make it the newest in memory, and flush it if storage has none that is as new. */
 static int memory_taken(struct tiers *t, struct comm *comm, int64_t iteration,
                         int64_t newest, struct error *err)
 {
@@ -219,7 +219,7 @@ void tiers_resume(struct tiers *t, int64_t iteration)
         t->unused = -1;
     if (!t->leader)
         return;
-    /* What is in memory says nothing about storage. */
+    /* A checkpoint from memory need not be on storage: staged ones are kept. */
     if (tiers_has(&t->staged))
         image_tidy(&t->staged.dir, from_memory ? -1 : iteration);
     if (tiers_has(&t->memory))
