@@ -105,8 +105,8 @@ static void lost_say(struct screen *s)
 
     n = snprintf(said, sizeof said,
                  "%sraytrain: %" PRIu64
-                 " lines of output are not shown, because they "
-                 " were not read in time: see %.300s\n",
+                 " lines of output are not shown, because they were "
+                 "not read in time: see %.300s\n",
                  p->open && !p->block ? "\n" : "", s->lost, s->log_dir);
     if (n <= 0 || !place_fits(p, (size_t)n))
         return;
