@@ -1,12 +1,12 @@
 /*
- * block.c - see block.h. Its lines, from top to bottom:
+ * block.c - the lines of the block, from top to bottom:
  *
- *   Live        what a worker is replacing, such as a progress bar
+ *   Live        a line that a worker is replacing, such as a progress bar
  *   Head        name, attempt, workers, nodes, GPUs
  *   Progress    iteration of total, a bar
  *   Time        elapsed, remaining, pace, samples/s
- *   Metrics     the last value and its recent course
- *   Checkpoint  the newest, and the one that is being saved
+ *   Metrics     the last value, and a sparkline of the recent ones
+ *   Checkpoint  the newest one, and the one that is being saved
  *   Event       the last one
  */
 #include "view/block.h"
@@ -24,10 +24,10 @@
 #define LABEL_MIN     10 /* "checkpoint" */
 #define VALUE_COLUMNS 11
 #define SPARK_MIN     4
-#define CELL_COURSE   8 /* columns of a course if several metrics share a line */
+#define CELL_COURSE   8 /* columns of a sparkline if several metrics share a line */
 #define BAR_MIN       8
 #define BAR_MAX       40
-#define BEST_FROM     76 /* columns of a line that has room for the best value, too */
+#define BEST_FROM     76 /* lines from this width on also have the best value */
 #define BEST_COLUMNS  32
 #define GIB           (1024.0 * 1024 * 1024)
 #define EVENT_MIN     20 /* columns of an event beside its age */
@@ -158,7 +158,8 @@ static void time_write(struct page *page, const struct run_state *v, double now)
 
 /* ---- Metrics ---- */
 
-/* The columns of the labels: of the longest name, unless that leaves too little. */
+/* The columns for labels: those of the longest name, unless that leaves too little
+ * room. */
 static int label_columns(const struct page *page, const struct run_state *v)
 {
     int columns = LABEL_MIN, most = page->style.columns / 3;
@@ -206,7 +207,7 @@ static void best_write(struct page *page, const struct metric_view *m)
                   metric_number_text(best->value, number), best->iteration);
 }
 
-/* With fewer digits if the course would stand right beside it. */
+/* With fewer digits if the value would touch the sparkline. */
 static void value_write(struct page *page, const struct metric_view *m)
 {
     char text[METRIC_TEXT];
@@ -240,7 +241,7 @@ static void block_metric_write(struct page *page, const struct metric_view *m,
     page_newline(page);
 }
 
-/* One of several on a line: its course is short, and its best value is left out. */
+/* One of several metrics on a line: a short sparkline, and no best value. */
 static void metric_cell(struct page *page, const struct metric_view *m, int label)
 {
     char text[METRIC_TEXT];
@@ -258,7 +259,7 @@ static void metric_cell(struct page *page, const struct metric_view *m, int labe
         page_spaces(page, CELL_COURSE);
 }
 
-/* How many metrics are on a line: several if there are more than rows. */
+/* How many metrics share a line: several if there are more metrics than rows. */
 static int cells_of(const struct page *page, int n, int rows, int label)
 {
     int most = page->style.columns / (INDENT + label + 2 + VALUE_COLUMNS + CELL_COURSE);
@@ -283,7 +284,7 @@ static void block_metrics_write(struct page *page, const struct run_state *v, in
         n += run_state_has_line(v, v->metrics[i]);
     cells = cells_of(page, n, rows, label);
     if (n > rows * cells)
-        rows--; /* for the line that says so */
+        rows--; /* for the line about the others */
     for (size_t i = 0; i < v->n_metrics && shown < rows * cells; i++) {
         if (!run_state_has_line(v, v->metrics[i]))
             continue;
@@ -335,7 +336,7 @@ static void event_write(struct page *page, const struct run_state *v, int label,
     page_newline(page);
 }
 
-/* As the worker has printed it, cut where the terminal ends. */
+/* The line as the worker printed it, cut to the terminal's width. */
 static void live_write(struct page *page, const struct run_state *v)
 {
     page_text(page, INK_PLAIN, v->live);

@@ -1,3 +1,4 @@
+/* duration.c - durations as text, with as much precision as their length deserves. */
 #include "view/duration.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #define MINUTE 60L
 #define HOUR   3600L
 #define DAY    86400L
-#define LONG   (100000 * DAY) /* beyond that, a number is only in the way */
+#define LONG   (100000 * DAY) /* longer times are not shown as a number */
 
 static long whole_seconds(double seconds)
 {

@@ -1,4 +1,4 @@
-/* duration.h - times as a reader likes them. */
+/* duration.h - times as short text. */
 #ifndef RAYTRAIN_VIEW_DURATION_H
 #define RAYTRAIN_VIEW_DURATION_H
 
@@ -8,7 +8,7 @@
 char *duration_text(double seconds, char out[DURATION_TEXT]);
 /* "just now", "8 s ago", "12 min ago", "5 h ago", "3 d ago". Returns out. */
 char *age_text(double seconds, char out[DURATION_TEXT]);
-/* Of an iteration: "0.52 s", "12 ms", "2:10". Returns out. */
+/* For an iteration: "0.52 s", "12 ms", "2:10". Returns out. */
 char *pace_text(double seconds, char out[DURATION_TEXT]);
 
 #endif

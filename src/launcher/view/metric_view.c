@@ -1,3 +1,5 @@
+/* metric_view.c - which values of a metric are better, by its name, and the values that
+ * are kept. */
 #include "view/metric_view.h"
 
 #include <ctype.h>
@@ -31,7 +33,7 @@ static bool is_among(const char *const words[], size_t n, const char *word,
     return false;
 }
 
-/* The last word that says so counts: "loss_acc" is an accuracy. */
+/* The last word in the lists decides: "loss_acc" is an accuracy. */
 enum metric_aim metric_aim_of(const char *name)
 {
     enum metric_aim aim = AIM_UNKNOWN;
@@ -71,7 +73,7 @@ void metric_view_destroy(struct metric_view *m)
     free(m);
 }
 
-/* Without the oldest if there is no room. */
+/* Drops the oldest point if there is no room. */
 static void point_add(struct metric_point points[], size_t max, size_t *n,
                       struct metric_point point)
 {

@@ -1,6 +1,6 @@
 /*
- * metric_view.h - what the view keeps of one metric: its last value, its recent course,
- * and how good it has been.
+ * metric_view.h - what the view keeps for each metric: its last value, recent values,
+ * and its best ones.
  */
 #ifndef RAYTRAIN_VIEW_METRIC_VIEW_H
 #define RAYTRAIN_VIEW_METRIC_VIEW_H
@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define METRIC_COURSE  64  /* values that are drawn, at most */
-#define METRIC_RECORDS 128 /* improvements that are kept, at most */
+#define METRIC_COURSE  64  /* the most values that are drawn */
+#define METRIC_RECORDS 128 /* the most improvements that are kept */
 #define METRIC_TEXT    64  /* bytes of a value as text */
-#define METRICS_SHOWN  12  /* of those of a run, in a line and in the summary */
+#define METRICS_SHOWN  12  /* at most, in a line and in the summary */
 
 struct metric_point {
     int64_t iteration;
@@ -25,15 +25,15 @@ enum metric_aim { AIM_UNKNOWN, AIM_LESS, AIM_MORE };
 struct metric_view {
     char *name;
     enum metric_aim aim;                       /* which values are better */
-    bool known;                                /* a report had it */
+    bool known;                                /* a report has had it */
     bool is_number;                            /* the last value; NaN is one */
     int64_t iteration;                         /* of the last value */
-    double last;                               /* of a number */
+    double last;                               /* if it is a number */
     char text[METRIC_TEXT];                    /* the last value of another kind */
     struct metric_point course[METRIC_COURSE]; /* the latest, in order */
     size_t n_course;
-    /* Each value that was better than all before it, the latest of them; so the best is
-     * known also after some have been taken back. */
+    /* The latest values that were better than all before them, so that the best is
+     * still known after some were taken back. */
     struct metric_point records[METRIC_RECORDS];
     size_t n_records;
 };
@@ -45,9 +45,9 @@ void metric_view_destroy(struct metric_view *m);
 /* Which values of a metric are better, by the words of its name: "valid-logloss". */
 enum metric_aim metric_aim_of(const char *name);
 
-/* The value that a report has of it; there is one. */
+/* Add the value from a report, which must have one. */
 void metric_view_add(struct metric_view *m, int64_t iteration, const json_t *report);
-/* Values of later iterations do not count any more. */
+/* Forget the values of later iterations. */
 void metric_view_rewind(struct metric_view *m, int64_t iteration);
 /* NULL: not known. */
 const struct metric_point *metric_view_best(const struct metric_view *m);

@@ -1,3 +1,4 @@
+/* next_command.c - quoting for a shell, and a search for the program in PATH. */
 #include "view/next_command.h"
 
 #include <limits.h>
@@ -26,7 +27,7 @@ static bool is_found(const char *program)
     return path != NULL;
 }
 
-/* DIRECTORY/program beside the running program; "": it is not there. */
+/* DIRECTORY/program beside the running program; "" if it does not exist. */
 static void beside(const char *program, char path[PATH_MAX])
 {
     char self[PATH_MAX];

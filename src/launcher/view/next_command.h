@@ -1,9 +1,10 @@
-/* next_command.h - what a user may type next. */
+/* next_command.h - a command to suggest to the user. */
 #ifndef RAYTRAIN_VIEW_NEXT_COMMAND_H
 #define RAYTRAIN_VIEW_NEXT_COMMAND_H
 
-/* "PROGRAM PATH" as a shell reads it; if PATH does not lead to the program, it is named
- * by its path beside the running one. malloc'ed, NULL without memory. */
+/* "PROGRAM PATH", quoted for a shell. If the shell does not find PROGRAM by $PATH, it
+ * is written with its path beside the running program. malloc'ed, NULL without
+ * memory. */
 char *next_command(const char *program, const char *path);
 
 #endif

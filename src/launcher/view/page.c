@@ -1,7 +1,7 @@
 /*
- * page.c - see page.h.
+ * page.c - text cut and padded to the width of a terminal.
  *
- *   Characters   one of a text at a time, as it is printed
+ *   Characters   one at a time, as they are printed
  *   Memory       of a page
  *   Lines        what is appended to them
  */
@@ -28,7 +28,7 @@ static const char *const inks[] = {
 struct glyph {
     const char *text;
     int bytes; /* of `text` */
-    int taken; /* bytes of the text that it is made from */
+    int taken; /* bytes of the source text */
     int columns;
 };
 
@@ -183,7 +183,7 @@ bool page_part(struct page *page, enum page_ink ink, const char *fmt, ...)
     return page_whole_put(page, ink, page->column > 0 ? PART_GAP : 0, text);
 }
 
-/* The end of the text that takes at most so many columns. */
+/* The longest end of the text that fits in `columns`. */
 static const char *tail_of(const struct page_style *style, const char *text,
                            int columns)
 {
@@ -227,7 +227,7 @@ void page_spaces(struct page *page, int n)
     }
 }
 
-/* A line does not end in spaces. */
+/* Trailing spaces are removed. */
 void page_newline(struct page *page)
 {
     while (page->used > 0 && page->text[page->used - 1] == ' ') {

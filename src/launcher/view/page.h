@@ -1,9 +1,9 @@
 /*
- * page.h - lines of text for a terminal, each at most so many columns wide.
+ * page.h - lines of text for a terminal, each at most as wide as the terminal.
  *
- * Text from outside may be of any kind: a control character, a byte that is not UTF-8,
- * and in ASCII each other character becomes "?". Widths in UTF-8 are those of wcwidth(),
- * so LC_CTYPE must be set as the page says.
+ * Any text may be appended: a control character and a byte that is not UTF-8 become
+ * "?", and so does each other character if the terminal is ASCII. Widths in UTF-8 are
+ * those of wcwidth(), so LC_CTYPE must match the style.
  */
 #ifndef RAYTRAIN_VIEW_PAGE_H
 #define RAYTRAIN_VIEW_PAGE_H
@@ -27,9 +27,9 @@ struct page {
     char *
         text; /* all lines, each with a newline at its end; NULL: empty, or no memory */
     size_t used, size;
-    int column;             /* of the line that is being written */
-    int lines;              /* that are complete */
-    int widths[PAGE_LINES]; /* their columns */
+    int column;             /* in the line that is being written */
+    int lines;              /* complete lines */
+    int widths[PAGE_LINES]; /* their widths */
 };
 
 void page_init(struct page *page, const struct page_style *style);
@@ -56,7 +56,7 @@ bool page_whole(struct page *page, enum page_ink ink, const char *fmt, ...)
 /* The same with two spaces before it, unless the line is empty. */
 bool page_part(struct page *page, enum page_ink ink, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Append the text in exactly so many columns; if it is longer, its middle is left
+/* Append the text in exactly `columns` columns; if it is longer, its middle is left
  * out. */
 void page_cell(struct page *page,
 #define PAGE_LINES 256 /* at most; others are left out */
@@ -64,7 +64,7 @@ void page_cell(struct page *page,
                enum page_ink ink, const char *text, int columns);
 void page_spaces(struct page *page, int n);
 void page_newline(struct page *page);
-/* Keep so many lines, at most. */
+/* Keep at most `lines` lines. */
 void page_cut(struct page *page, int lines);
 
 #endif

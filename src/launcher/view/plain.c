@@ -1,3 +1,5 @@
+/* plain.c - lines about attempts and reports, for logs and pipes. A terminal gets
+ * block.c's. */
 #include "view/plain.h"
 
 #include <inttypes.h>
@@ -21,7 +23,7 @@ char *plain_attempt(const struct run_state *v)
     return text;
 }
 
-/* Those of this report. */
+/* The metrics of this report. */
 static void plain_metrics_write(FILE *out, const struct run_state *v)
 {
     char text[METRIC_TEXT];

@@ -1,5 +1,5 @@
 /*
- * run_state.c - see run_state.h.
+ * run_state.c - the state of a run, updated by its events.
  *
  *   What a run stops by
  *   Attempts
@@ -88,7 +88,7 @@ void run_state_attempt_start(struct run_state *v, const json_t *attempt, double 
     v->pace.seen = 0;
 }
 
-/* Does FailureConfig count this end? */
+/* Does max_failures of FailureConfig count this end? */
 static bool is_failure(const char *outcome, const char *cause)
 {
     return outcome && strcmp(outcome, "failed") == 0 &&
@@ -106,8 +106,8 @@ void run_state_attempt_end(struct run_state *v, const json_t *attempt, double no
 
 /* ---- Reports ---- */
 
-/* The first iteration of an attempt includes what it takes to start: it counts only as
- * long as there is no other. */
+/* The first iteration of an attempt includes the start, so it counts only until there
+ * is another. */
 static void pace_add(struct run_pace *pace, double seconds)
 {
     size_t at = pace->seen > 0 ? (pace->seen - 1) % RUN_STATE_PACE : 0;
@@ -139,7 +139,7 @@ static struct metric_view *metric_add(struct run_state *v, const char *name)
     return m;
 }
 
-/* Reports mostly have the same metrics in the same order: *at is where the next one is
+/* Most reports have the same metrics in the same order: *at is where the next one is
  * expected. */
 static struct metric_view *metric_find(struct run_state *v, const char *name,
                                        size_t *at)
@@ -275,7 +275,7 @@ double run_state_pace(const struct run_state *v)
     return n > 0 ? sum / (double)n : NAN;
 }
 
-/* Part of the current iteration is over. */
+/* Subtracts the time already spent in the current iteration. */
 double run_state_remaining(const struct run_state *v, double now)
 {
     int64_t last = run_state_last(v);
@@ -306,7 +306,7 @@ double run_state_fraction(const struct run_state *v)
     return isnan(done) ? NAN : fmin(done, 1);
 }
 
-/* The bytes of the name before "_per_s" or the like; 0: there is none. */
+/* The length of the name before a suffix such as "_per_s"; 0: it has none. */
 static size_t rate_stem(const char *name)
 {
     static const char *const ends[] = {"_per_second", "_per_sec", "_per_s", "/s"};

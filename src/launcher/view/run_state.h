@@ -1,7 +1,7 @@
 /*
- * run_state.h - what is known about a run while it goes on, for a display: attempts,
- * iterations and their pace, metrics, checkpoints, the last event. It neither reads
- * clocks nor files: the caller passes the time (clock_now()).
+ * run_state.h - the state of a running run, for a display: attempts, iterations and
+ * their pace, metrics, checkpoints, the last event. It reads neither clocks nor files:
+ * the caller passes the time (clock_now()).
  *
  * To add a line to the progress display: keep here what it shows, write it in block.c
  * by the functions of page.h, which cut lines to the width of the terminal, and add it
@@ -22,8 +22,9 @@
 #define RUN_STATE_EVENT 512 /* bytes of the last event that are kept */
 #define RUN_STATE_LIVE  1024
 
-/* The iteration with which the run ends, if it is known: by what it stops by, by its
- * training function (raytrain_set_total()), and by what an attempt stops by. */
+/* The iteration with which the run ends, if known: from its stop criteria, from its
+ * training function (raytrain_set_total()), and from the stop criteria of an
+ * attempt. */
 enum run_state_end { END_STOP, END_TOTAL, END_RESTORE, RUN_STATE_ENDS };
 
 /* The time that the latest iterations took. */
@@ -32,7 +33,7 @@ struct run_pace {
     size_t seen; /* in this attempt */
 };
 
-/* Of a prediction, which has rows in place of iterations. */
+/* A prediction counts rows in place of iterations. */
 struct run_rows {
     int64_t done, total; /* total 0: not known */
     double left_s;
@@ -51,8 +52,8 @@ struct run_state {
 
     int64_t iteration; /* 0: none */
     int64_t ends[RUN_STATE_ENDS];
-    double total_s;        /* as the last report says */
-    double limit_s;        /* of total_s; 0: none */
+    double total_s;        /* from the last report */
+    double limit_s;        /* for total_s; 0: none */
     int64_t since_restore; /* the limit of iterations in an attempt; 0: none */
     double reported;       /* when the last report came; 0: not in this attempt */
     struct run_pace pace;
@@ -63,15 +64,15 @@ struct run_state {
     size_t n_metrics, metrics_room;
     json_t *metric_index; /* a metric's number by name */
 
-    /* GPUs, the means of all ranks as the last report has them; utilisation in percent, NaN:
-     * not known; memory in bytes; total 0: nothing is known */
+    /* GPUs: means over all ranks, from the last report. Utilisation in percent, NaN:
+     * not known; memory in bytes; total 0: nothing is known. */
     double gpu_utilization, gpu_memory_used, gpu_memory_total;
 
     int64_t newest, saving; /* iterations of checkpoints; 0: none */
     double newest_at, saving_at;
     uint64_t newest_bytes; /* 0: not known */
 
-    char live[RUN_STATE_LIVE]; /* what a worker is replacing; "": nothing */
+    char live[RUN_STATE_LIVE]; /* the line that a worker is replacing; "": none */
 
     char event[RUN_STATE_EVENT]; /* its first line; "": none */
     double event_at;
@@ -80,10 +81,10 @@ struct run_state {
 void run_state_init(struct run_state *v, const struct train_config *cfg, double now);
 void run_state_clear(struct run_state *v);
 
-/* What the callbacks are called with (callback/callback.h). */
+/* The arguments are those of the callbacks (callback/callback.h). */
 void run_state_attempt_start(struct run_state *v, const json_t *attempt, double now);
-/* A report of an iteration that is not later than the last one takes back those from
- * there on. Those of earlier launchers have the time 0. */
+/* A report of an iteration that is not later than the last one takes back the reports
+ * from that iteration on. Reports of earlier launchers have the time 0. */
 void run_state_report(struct run_state *v, const json_t *report, double now);
 /* raytrain_set_total(); 0: not known any more. */
 void run_state_total(struct run_state *v, int64_t iterations);
@@ -91,7 +92,7 @@ void run_state_note(struct run_state *v, const char *text, double now);
 void run_state_attempt_end(struct run_state *v, const json_t *attempt, double now);
 /* NULL: nothing. */
 void run_state_live(struct run_state *v, const char *line);
-/* The checkpoint is on storage: its name is there. */
+/* The checkpoint is saved: its file has its final name. */
 void run_state_saved(struct run_state *v, int64_t iteration, uint64_t bytes,
                      double now);
 
@@ -99,16 +100,16 @@ void run_state_saved(struct run_state *v, int64_t iteration, uint64_t bytes,
 int64_t run_state_last(const struct run_state *v);
 /* The mean seconds of an iteration; NaN: not known. */
 double run_state_pace(const struct run_state *v);
-/* The seconds until the run has reached what it stops by; NaN: not known. After the first
- * iteration of an attempt it is not: that one took what starting takes, too. */
+/* The seconds until the run ends by its stop criteria; NaN: not known. It is not known
+ * after the first iteration of an attempt, which includes the start. */
 double run_state_remaining(const struct run_state *v, double now);
-/* How much of it is done, 0 to 1; NaN: not known. */
+/* The fraction that is done, 0 to 1; NaN: not known. */
 double run_state_fraction(const struct run_state *v);
 /* The last rate that was reported, such as samples/s: a metric "..._per_s". NULL: none.
  * The unit is the metric's. */
 const struct metric_view *run_state_rate(const struct run_state *v,
                                          char unit[METRIC_TEXT]);
-/* Does this metric have a line of its own? Rates and what is known of GPUs do not. */
+/* Does this metric have its own line? Rates and the metrics of GPUs do not. */
 bool run_state_has_line(const struct run_state *v, const struct metric_view *m);
 /* Is this metric such a rate? */
 bool run_state_is_rate(const struct metric_view *m);

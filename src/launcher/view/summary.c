@@ -1,3 +1,5 @@
+/* summary.c - the lines that a display prints at the end, from the Result and the
+ * view. */
 #include "view/summary.h"
 
 #include <inttypes.h>
@@ -104,7 +106,7 @@ static void checkpoints_write(FILE *out, const json_t *result)
         row(out, "best", best);
 }
 
-/* Where the output of the workers of the last attempt is. */
+/* Where the logs of the last attempt are. */
 static void logs_write(FILE *out, const json_t *result, const char *path)
 {
     int64_t n = json_integer_value(json_object_get(result, "attempts"));

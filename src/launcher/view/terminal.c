@@ -1,3 +1,5 @@
+/* terminal.c - what the terminal can do, a stop by Ctrl-Z, and escape sequences that
+ * replace the block. */
 #include "view/terminal.h"
 
 #include <langinfo.h>
@@ -27,7 +29,7 @@ bool terminal_can_draw(int fd)
     return true;
 }
 
-/* Not known, if it is not the terminal that controls this process: then it is not. */
+/* If it is not the controlling terminal of this process, this is unknown: false. */
 bool terminal_is_taken(int fd)
 {
     pid_t foreground = tcgetpgrp(fd);
@@ -61,7 +63,7 @@ static void size_ask(struct terminal *t)
 
 /* ---- Stopped, and continued ---- */
 
-/* After Ctrl-Z the shell has printed below the block. */
+/* Set by SIGCONT: after Ctrl-Z, the shell has printed below the block. */
 static volatile sig_atomic_t continued;
 static struct sigaction before;
 
@@ -98,7 +100,8 @@ void terminal_close(struct terminal *t)
     sigaction(SIGCONT, &before, NULL);
 }
 
-/* The rows that the block takes. In a narrower window, terminals break its lines. */
+/* The rows that the block takes. In a window that became narrower, its lines are
+ * broken. */
 static int rows_taken(const struct terminal *t)
 {
     int rows = 0;
@@ -117,7 +120,7 @@ static void erase_prepare(struct terminal *t)
     outlet_precede(t->outlet, erase);
 }
 
-/* Does the block stand where it was drawn, with the cursor below it? */
+/* Is the block still where it was drawn, with the cursor below it? */
 static void block_check(struct terminal *t)
 {
     if (continued || !outlet_precedes(t->outlet)) {
@@ -135,13 +138,13 @@ struct page_style terminal_style(struct terminal *t)
     block_check(t);
     if (t->columns != columns)
         erase_prepare(t);
-    /* In the last column, terminals differ in where the cursor is. */
+    /* Leave the last column free: after it, terminals differ in the cursor's place. */
     return (struct page_style){.columns = t->columns > 1 ? t->columns - 1 : 1,
                                .utf8 = t->utf8,
                                .color = t->color};
 }
 
-/* Each line replaces what is there, without a moment in which nothing is. */
+/* Each line overwrites the old one, so that the block does not flicker. */
 static char *frame_make(const struct terminal *t, const struct page *page)
 {
     char *text = NULL;
