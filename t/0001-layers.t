@@ -259,7 +259,6 @@ heads_later () {
 	launcher/local
 	launcher/slurm
 	launcher/train
-	launcher/watch
 	worker/average
 	worker/backend
 	worker/command

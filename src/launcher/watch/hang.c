@@ -1,12 +1,12 @@
 /*
- * hang.c - attempts that make no progress any more.
+ * hang.c - detects attempts that no longer make progress.
  *
  * A hang is hang_timeout_s seconds without a report, from the start of the workers on:
- * start-up, restoring, training and saving all count, for each of them can hang. Long
- * work before the first report may send signs of progress instead (EVENT_PROGRESS). Then
- * every worker is asked for its stack and for the collective call that it has reached.
- * Those that do not answer within STACK_ANSWER_S, and those that are behind the others,
- * are to blame. A report that arrives meanwhile ends the alarm.
+ * start-up, restoring, training and saving all count, since each of them can hang. Long
+ * work before the first report may send signs of progress instead (EVENT_PROGRESS).
+ * Then every worker is asked for its stack and for the collective call that it has
+ * reached. Those that do not answer within STACK_ANSWER_S, and those that are behind
+ * the others, are to blame. A report that arrives meanwhile ends the alarm.
  *
  * Time is counted from tick to tick, at most TICK_MAX_S each: time in which this
  * process itself was stopped, as when Slurm suspends a job, does not count as silence.
@@ -28,7 +28,7 @@ struct hang {
     double ticked;         /* clock_now() */
     double last_sign;      /* the report, or sign of progress, before the silence */
     bool asked;
-    struct rank_status *before; /* what the ranks had recorded when they were asked */
+    struct rank_status *before; /* the ranks' records when they were asked */
 };
 
 static int hang_create(const struct watch_view *view, void **state, struct error *err)
@@ -77,7 +77,7 @@ static struct rank_status *answers_read(const struct watch_view *view)
     return rank_status_read(view->log_dir, RANK_STATUS_ASKED, view->plan->workers);
 }
 
-/* Answers to an earlier alarm do not count. */
+/* Ignores answers to an earlier alarm. */
 static struct rank_status *new_answers_read(const struct hang *h,
                                             const struct watch_view *view)
 {

@@ -1,27 +1,27 @@
 /*
- * node_liveness.c - is every node of the attempt alive?
+ * node_liveness.c - detects nodes of the attempt that have died.
  *
- * Each node has heartbeats (rank/heartbeat.h). One without a heartbeat for
- * half of node_timeout_s is probed (launcher.h); without a heartbeat for all of it, and
- * without an answer since, it counts as lost. A node that answers is left alone:
- * whether its workers make progress is the business of another observer.
+ * Each node has heartbeats (rank/heartbeat.h). One without a heartbeat for half of
+ * node_timeout_s is probed (launcher.h); without a heartbeat for all of it, and without
+ * an answer since, it counts as lost. A node that answers is left alone: hang.c checks
+ * whether its workers make progress.
  *
- * All ranks take part in a report, so it stands for a heartbeat of every node: while
+ * All ranks take part in a report, so it counts as a heartbeat of every node: while
  * reports arrive often, nodes write no heartbeats, and none are read.
  *
  * A node may be cut off from the others and still reach the storage. So if no report
  * arrives for node_timeout_s, all nodes are probed, and then less and less often, since
- * a report may take any time. A node that has a heartbeat but fails to answer twice,
- * while another one answers, counts as lost, too.
+ * a report may take arbitrarily long. A node that has a heartbeat but twice does not
+ * answer, while another one does, also counts as lost.
  *
  * When a node dies, workers on other nodes may notice first, and fail. Then Slurm
  * cannot end the group, since it waits for that node. So if a group that fails is not
  * gone soon, all nodes are probed, and one that does not answer, while another one
  * does, is the cause.
  *
- * Silence is measured by the local clock, from the time when a change was last seen.
- * Each tick reads a few of the heartbeats, so that all of them are read twice in a
- * heartbeat period, and no tick takes long.
+ * Silence is measured by the local clock, from the last change seen. Each tick reads a
+ * few of the heartbeats, so that all of them are read twice in a heartbeat period, and
+ * no tick takes long.
  *
  * Nodes that were lost earlier are probed now and then: they may be back.
  */
@@ -41,15 +41,15 @@
 
 #define RETURNS_EVERY_S 60 /* or more often for an elastic group */
 #define ALL_EVERY_MAX_S 600
-#define FAILING_S       1.0 /* a group that fails is usually gone within this time */
+#define FAILING_S       1.0 /* a failing group is usually gone within this time */
 
 struct node {
     char line[HEARTBEAT_BYTES + 1]; /* its latest heartbeat; "": none */
-    double changed;                 /* the last change was made after this */
+    double changed;                 /* the last change happened after this */
     double asked;                   /* when it was last probed, with this answer: */
     enum node_answer answer;
     int silences; /* probes in a row without an answer */
-    bool noted;   /* it was reported that it answers but has no heartbeat */
+    bool noted;   /* reported: it answers but has no heartbeat */
 };
 
 struct node_watch {
@@ -57,12 +57,13 @@ struct node_watch {
     struct node *nodes; /* as in the plan */
     double timeout, period;
     char *path;   /* of the heartbeats */
-    double *read; /* when each place of that file was last read, */
+    double *read; /* when each record of that file was last read, */
     size_t *at;   /* and which node has it */
-    size_t next;  /* the place to be read next */
+    size_t next;  /* the record to read next */
     double owed;  /* reads that are due by now */
     double ticked;
-    double reported; /* the latest report that counts as a heartbeat of all; 0: none */
+    /* the latest report that counts as a heartbeat of all nodes; 0: none */
+    double reported;
     struct node_probe *probe; /* running since: */
     double probe_started;
     bool of_lost;  /* it asks nodes that were lost earlier */
@@ -132,8 +133,8 @@ static int node_watch_create(const struct watch_view *view, void **state,
 
 /* ---- Heartbeats ---- */
 
-/* The node whose heartbeat this is: the one that was here before, or, since ranks are
- * grouped by node, usually the one in the same place of the plan. */
+/* The node whose heartbeat this is: the one that was here before, or usually, since
+ * ranks are grouped by node, the one at the same place in the plan. */
 static struct node *node_of_line(struct node_watch *w, const struct watch_view *view,
                                  size_t place, const char *line)
 {
@@ -168,7 +169,7 @@ static void place_read(struct node_watch *w, const struct watch_view *view, int 
     node->noted = false;
 }
 
-/* Has a report shown, in the latest period, that all nodes are alive? */
+/* Has a report in the latest period shown that all nodes are alive? */
 static bool all_reported(struct node_watch *w, const struct watch_view *view)
 {
     if (view->last_report > w->reported) {
@@ -181,7 +182,7 @@ static bool all_reported(struct node_watch *w, const struct watch_view *view)
     return w->reported > 0 && view->now - w->reported < w->period;
 }
 
-/* Opened anew each time, which makes a network file system ask its server. */
+/* Reopened each time, which makes a network file system ask its server. */
 static void some_read(struct node_watch *w, const struct watch_view *view)
 {
     int fd;
@@ -204,19 +205,19 @@ static void some_read(struct node_watch *w, const struct watch_view *view)
 
 /* ---- Probes ---- */
 
-/* Silent for so long that it has to be probed, if that was not done recently. */
+/* Silent long enough to be probed, and not probed recently. */
 static bool is_doubtful(const struct node_watch *w, const struct node *node, double now)
 {
     return now - node->changed > w->timeout / 2 && now - node->asked > w->timeout / 4;
 }
 
-/* A group that fails is gone within moments if all its nodes are alive. */
+/* A failing group is gone within moments if all its nodes are alive. */
 static bool is_stuck(const struct watch_view *view)
 {
     return view->failing > 0 && view->now - view->failing > FAILING_S;
 }
 
-/* A node has not answered: it is probed once more, and the others for comparison. */
+/* A node has not answered: probe it once more, and the others for comparison. */
 static bool some_unanswered(const struct node_watch *w, double now)
 {
     for (size_t i = 0; i < w->n; i++)
@@ -225,7 +226,7 @@ static bool some_unanswered(const struct node_watch *w, double now)
     return false;
 }
 
-/* Is it time to probe all nodes, for lack of reports? */
+/* Is it time to probe all nodes because reports are missing? */
 static bool all_doubtful(struct node_watch *w, const struct watch_view *view)
 {
     double latest = view->last_report > 0 ? view->last_report : view->started;
@@ -335,9 +336,8 @@ static bool is_dead(const struct node_watch *w, const struct node *node, double 
            (node->answer == NODE_SILENT || node->answer == NODE_REFUSES);
 }
 
-/* Lost before its heartbeat shows it: it is cut off, while others answer; or it
- * delays the end of a group that fails, has had no heartbeat since, and can start no
- * workers. */
+/* Lost before its heartbeat shows it: it is cut off while others answer; or it delays
+ * the end of a failing group, has had no heartbeat since, and cannot start workers. */
 static bool is_given_up(const struct node_watch *w, const struct watch_view *view,
                         const struct node *node)
 {
@@ -362,7 +362,7 @@ static void lost_sentence(const struct node_watch *w, const struct node *first,
                  ", and has had no heartbeat for %.0f s", now - first->changed);
 }
 
-/* All nodes that are lost by now are reported together: a switch may have failed. */
+/* Reports all nodes lost so far together, since a switch may have failed. */
 static size_t lost_report(struct node_watch *w, const struct watch_view *view,
                           struct failure *finding)
 {

@@ -1,4 +1,5 @@
-/* node_survey.c - see node_survey.h. */
+/* node_survey.c - probes of all nodes of a failed attempt, and of lost nodes that may
+ * be back. How nodes are probed is in launch/node_probe.c. */
 #include "watch/node_survey.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 #include "util/name_index.h"
 
-#define RETURNS_MAX 64   /* lost nodes that are asked at once */
+#define RETURNS_MAX 64   /* lost nodes in one probe */
 #define SURVEY_LOOK_S 0.05 /* how often a running probe is polled */
 
 void node_lost_describe(const char *node, enum node_answer answer, size_t others,

@@ -1,12 +1,12 @@
 /*
- * preemption_grace.c - the job is preempted with a grace time: the workers are asked to stop,
- * and hear how long they have.
+ * preemption_grace.c - when the job is preempted with a grace time, the workers are
+ * asked to stop, with the time that they have.
  *
  * Slurm sends SIGTERM to the job's steps when the grace time begins, but to its batch
  * script, and so to this process, only at the end of that time. Rank 0 records the
  * signal. Then the batch system is asked whether it preempts the job: a signal may have
- * other reasons, and only some nodes may be concerned. The record stays, so it is asked
- * again, but more and more rarely.
+ * other reasons, and only some nodes may be concerned. The record stays, so the
+ * question is repeated, at growing intervals.
  */
 #include "watch/watch.h"
 

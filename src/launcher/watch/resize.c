@@ -1,6 +1,6 @@
 /*
- * resize.c - an elastic group that is smaller than it could be, since nodes have come
- * back: it is asked to stop at its next checkpoint, so that a larger one takes over.
+ * resize.c - asks an elastic group to stop at its next checkpoint when nodes have come
+ * back, so that a larger group takes over.
  */
 #include "watch/watch.h"
 

@@ -1,5 +1,5 @@
 /*
- * start.c - do the workers of an attempt come together?
+ * start.c - detects workers that do not come together at the start of an attempt.
  *
  * They wait for each other in PMIx and in MPI, which report neither a worker that never
  * arrives nor a message that was lost. So a group that has not come together within
@@ -24,7 +24,7 @@
 
 struct start_watch {
     double timeout;
-    size_t nodes; /* on so many, the first ones, workers run: */
+    size_t nodes; /* workers run on the first `nodes` of them: */
     int ranks;
     double running; /* when workers were seen to run on all nodes; 0: not yet */
     double asked;   /* when the workers were asked for their stacks; 0: not yet */
@@ -71,8 +71,8 @@ static void running_look(struct start_watch *w, const struct watch_view *view)
         w->running = view->now;
 }
 
-/* Workers that run already try to reach the others at growing intervals: when the last
- * ones start, an interval may be as long as all the time before. */
+/* Running workers try to reach the others at growing intervals: when the last ones
+ * start, an interval may be as long as all the time before. */
 static double join_end(const struct start_watch *w, const struct watch_view *view)
 {
     return w->running + (w->running - view->started) + w->timeout;

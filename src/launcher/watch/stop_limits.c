@@ -4,11 +4,10 @@
  * The end of the allocation: the workers are asked to stop early enough to save
  * (run_config.stop_before_end_s). At the end, which comes early if the job is
  * cancelled, the batch system asks its processes to end, and kills them some time
- * later. The workers are killed before that, so that there is time left to write the
- * Result.
+ * later. The workers are killed before that, which leaves time to write the Result.
  *
- * The end is a time by the batch system's clock, which may be hours from ours: the
- * difference is measured once an attempt.
+ * The end is a time by the batch system's clock, which may be hours off ours: the
+ * difference is measured once per attempt.
  *
  * The grace period: workers that were asked to stop are killed run_config.grace_s after
  * the latest request.
@@ -25,9 +24,9 @@
 /* ---- The end of the allocation ---- */
 
 #define FRESH_S    10.0 /* older answers are not acted on: the end may have moved */
-#define RECALLED_S 60.0 /* as old may be the first answer of an attempt */
+#define RECALLED_S 60.0 /* the maximum age of an attempt's first answer */
 #define LIMITS_AGAIN_S 60.0 /* the pause after a question without an answer */
-#define LAST_S     5.0 /* kept for the Result, but at most half of the time left */
+#define LAST_S     5.0 /* reserved for the Result, but at most half of the time left */
 
 struct time_watch {
     const struct batch_ops *batch;
@@ -37,11 +36,11 @@ struct time_watch {
     double end; /* Unix time of the batch system; 0: none, or not known */
     struct batch_query *limits_query; /* in progress */
     bool limits_known;
-    double ahead;       /* its clock, of ours */
+    double ahead;       /* how far its clock is ahead of ours */
     double kill_wait_s; /* from the end until it kills */
     /* Once the workers have been asked to stop: */
     bool stopping;
-    int requests; /* that were seen when the end was asked for */
+    int requests; /* seen when the end was asked for */
     double last;  /* the time kept for the Result; 0: not known yet */
 };
 
@@ -51,7 +50,7 @@ static void question_drop(struct time_watch *w)
     w->query = NULL;
 }
 
-/* Once an attempt; without an answer, again with each question about the end. */
+/* Asked once per attempt; without an answer, again with each question about the end. */
 static void limits_ask(struct time_watch *w)
 {
     if (w->limits_known || w->limits_query)
@@ -68,7 +67,7 @@ static void question_ask(struct time_watch *w, const struct watch_view *view)
     limits_ask(w);
 }
 
-/* The answer has whole seconds, of which half a second has passed on average. */
+/* The answer has whole seconds: on average, half a second more has passed. */
 static void limits_take(struct time_watch *w, const struct watch_view *view)
 {
     struct batch_limits limits;
@@ -122,8 +121,8 @@ static bool is_fresh(struct time_watch *w, const struct watch_view *view)
     return false;
 }
 
-/* Before the run started, the job was asked about. Before anything is done about its
- * end, it is asked about again. */
+/* The batch system was asked before the run started. Ask again before acting on the
+ * end. */
 static void answer_begin(struct time_watch *w, const struct watch_view *view)
 {
     struct batch_job job;
@@ -163,7 +162,7 @@ static double report_time(const struct watch_view *view)
 
 /*
  * Workers notice the request at their next report, and a training function that asks
- * whether to save does so with the report after it: each may take that long. A save in
+ * whether to save does so with the report after it: each may take this long. A save in
  * the background takes additional time.
  */
 static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_view *view,
@@ -189,8 +188,8 @@ static enum watch_verdict stop_tick(struct time_watch *w, const struct watch_vie
     return WATCH_STOP;
 }
 
-/* The workers were asked to stop, for whatever reason: how long can they be waited for?
- * A job that is preempted ends earlier than planned, so the end is asked for again. */
+/* After the workers were asked to stop: how long to wait for them. A preempted job ends
+ * earlier than planned, so the end is asked for again. */
 static enum watch_verdict end_tick(struct time_watch *w, const struct watch_view *view,
                                    struct failure *finding)
 {

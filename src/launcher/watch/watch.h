@@ -3,7 +3,7 @@
  * the end of the allocation, a stop that takes too long.
  *
  * An attempt creates one of each kind when it starts, calls them all a few times a
- * second, and acts on their findings: an observer itself neither stops nor kills
+ * second, and acts on their findings: an observer itself does not stop or kill
  * anything. All calls come from the thread of the attempt; none may block.
  *
  * To add one: write a file that defines a `struct watch_ops`, declare that below, and
@@ -32,9 +32,9 @@ struct report_pace {
     unsigned seen; /* reports of this attempt, the first included */
 };
 
-/* A report arrived, so many seconds after the one before it. */
+/* A report arrived `seconds` after the previous one. */
 void report_pace_add(struct report_pace *pace, double seconds);
-/* The longest of the latest REPORT_PACE_RECENT times; 0: there is none yet. */
+/* The longest of the latest REPORT_PACE_RECENT times; 0: none yet. */
 double report_pace_longest(const struct report_pace *pace);
 
 /* ---- An observer ---- */
@@ -47,14 +47,14 @@ struct watch_view {
     const struct launcher_ops *launcher;
     const struct batch_ops *batch; /* whose job this process runs in; NULL: in none */
     const struct placement *plan;
-    struct attempt_planner *planner; /* is notified of nodes that are lost, or back */
+    struct attempt_planner *planner; /* notified of nodes that are lost, or back */
     struct worker_group *group;
     /* Send every worker of group that has started this signal. */
     int (*signal)(struct worker_group *group, int sig, struct error *err);
     struct callback_list *callbacks; /* for notes */
     const char *log_dir;
     bool stopping;        /* the workers were asked to stop */
-    int requests;         /* to stop, from outside: each gives them their time anew */
+    int requests;         /* to stop, from outside: each restarts their time */
     bool joined;          /* all workers have come together */
     double now, started;  /* clock_now() */
     double failing;       /* when the first failure of a worker was seen; 0: none */
@@ -84,7 +84,7 @@ struct watch_ops {
     void (*destroy)(void *state);
 };
 
-/* Each has a file of its own, but for time and grace (stop_limits.c). */
+/* Each has its own file, except time and grace (stop_limits.c). */
 extern const struct watch_ops node_watch;   /* is every node alive? */
 extern const struct watch_ops start_watch;  /* do the workers come together? */
 extern const struct watch_ops time_watch;   /* the end of the allocation */
@@ -96,8 +96,8 @@ extern const struct watch_ops resize_watch; /* could an elastic group be larger?
 /* The time that workers have to answer when they are asked for their stacks. */
 #define STACK_ANSWER_S 2.0
 
-/* In hang.c, pure: what the ranks have answered, as one sentence; returns the rank to
- * blame, -1 if all have come equally far. */
+/* In hang.c, a pure function: the ranks' answers as one sentence; returns the rank to
+ * blame, -1 if all have got equally far. */
 int hang_sentence(const struct rank_status at[], int size, double quiet_s, char *out,
                   size_t out_max);
 
