@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "xgboost/xgboost_auc.h"
+#include "xgboost/xgboost_booster.h"
 #include "xgboost/xgboost_gaps.h"
-#include "xgboost/xgboost_impl.h"
+#include "xgboost/xgboost_params.h"
+#include "xgboost/xgboost_predict.h"
 #include "xgboost/xgboost_text.h"
 
 static int impl_oom(struct error *err)
@@ -36,43 +37,6 @@ static void xgboost_version(char text[32])
         snprintf(text, 32, "%d.%d.%d", x->major, x->minor, x->patch);
 }
 
-/* ---- What the library prints ---- */
-
-/* Its log belongs to a thread, and has no argument. NULL: nothing is passed on, as when
- * members join, and their secret would be in it. */
-static _Thread_local struct booster *speaker;
-
-static void log_pass(const char *text)
-{
-    char line[1024];
-
-    if (!speaker || (speaker->env.comm && speaker->env.comm->rank != 0) ||
-        !speaker->env.say)
-        return;
-    xgboost_text_clean(text, line, sizeof line);
-    if (line[0])
-        speaker->env.say(speaker->env.arg,
-                         xgboost_text_is_warning(text) ? GBDT_WARNING : GBDT_INFO,
-                         line);
-}
-
-static int log_start(struct booster *b, struct error *err)
-{
-    const struct xgboost_impl *impl = b->impl;
-    const json_t *verbosity =
-        b->env.config ? json_object_get(b->env.config->params, "verbosity") : NULL;
-    char text[32] = "{\"verbosity\":1}";
-
-    if (json_is_integer(verbosity) && json_integer_value(verbosity) >= 0 &&
-        json_integer_value(verbosity) <= 3)
-        snprintf(text, sizeof text, "{\"verbosity\":%d}",
-                 (int)json_integer_value(verbosity));
-    if (impl->x->XGBRegisterLogCallback(log_pass) != 0 ||
-        impl->x->XGBSetGlobalConfig(text) != 0)
-        return xgboost_fail(impl->x, RAYTRAIN_EINVAL, "params.verbosity", err);
-    return 0;
-}
-
 static void still_here(struct booster *b)
 {
     if (b->env.goes_on)
@@ -81,73 +45,19 @@ static void still_here(struct booster *b)
 
 /* ---- A booster ---- */
 
-int xgboost_impl_make(struct booster *b, struct error *err)
-{
-    const struct xgboost_library *x = xgboost_library(err);
-    struct xgboost_impl *impl = x ? calloc(1, sizeof *impl) : NULL;
-
-    if (!x)
-        return -1;
-    if (!impl)
-        return impl_oom(err);
-    b->impl = impl;
-    impl->x = x;
-    return xgboost_matrix_options(b->env.config ? b->env.config->dmatrix_params : NULL,
-                                  b->env.threads, &impl->options, err) < 0
-               ? -1
-               : log_start(b, err);
-}
-
-/* Does this error come from the collectives: because another member has failed, which
- * says why? The wording improves the message. */
-static bool is_of_others(const char *text)
-{
-    static const char *const words[] = {"llreduce", "llgather", "roadcast", "socket",
-                                        "Socket",   "rabit",    "onnect",   "poll"};
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strstr(text, words[i]))
-            return true;
-    return false;
-}
-
-/* The first failure that is recorded is that of the attempt. The member that is the cause
- * records its own as soon as it has left the others, which see that at the same moment. */
-static const struct timespec others_first = {.tv_sec = 1};
-
-int xgboost_impl_fail(struct booster *b, const char *what, struct error *err)
-{
-    struct xgboost_impl *impl = b->impl;
-    struct error ours = {.code = RAYTRAIN_OK};
-
-    /* Labels and parameters are refused before the first round ends. Later failures do not
-     * recur of necessity. */
-    xgboost_fail(impl->x, impl->updated ? RAYTRAIN_EFAILED : RAYTRAIN_EINVAL, what,
-                 &ours);
-    if (impl->group && is_of_others(ours.text))
-        error_set(&ours, RAYTRAIN_ECOMM,
-                  "a collective operation of XGBoost has failed, probably because "
-                  "another worker has: %s",
-                  ours.text);
-    xgboost_group_break(impl->group);
-    if (ours.code == RAYTRAIN_ECOMM)
-        (void)nanosleep(&others_first, NULL);
-    return error_set(err, ours.code, "%s", ours.text);
-}
-
 static int xgboost_create(struct booster *b, struct error *err)
 {
     struct comm *c = b->env.comm;
     struct xgboost_impl *impl;
     int rc = xgboost_impl_make(b, err);
 
-    speaker = NULL;
+    xgboost_speaker_set(NULL);
     if (c && c->size > 1)
         rc = comm_agree(c, rc, err);
     impl = b->impl;
     if (rc == 0 && c && c->size > 1)
         rc = xgboost_group_join(impl->x, c, b->env.world, &impl->group, err);
-    speaker = b;
+    xgboost_speaker_set(b);
     return rc;
 }
 
@@ -155,8 +65,7 @@ static void xgboost_destroy(struct booster *b, bool clean)
 {
     struct xgboost_impl *impl = b->impl;
 
-    if (speaker == b)
-        speaker = NULL;
+    xgboost_speaker_leave(b);
     if (!impl)
         return;
     if (impl->model)

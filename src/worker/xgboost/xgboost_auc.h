@@ -7,7 +7,7 @@
 #ifndef RAYTRAIN_GBDT_XGBOOST_AUC_H
 #define RAYTRAIN_GBDT_XGBOOST_AUC_H
 
-#include "xgboost/xgboost_impl.h"
+#include "xgboost/xgboost_booster.h"
 
 /* COLLECTIVE, after an evaluation of several members: replace the scores "...-auc" of
  * datasets of two classes. Those of rankings and of more classes stay XGBoost's. */

@@ -1,12 +1,14 @@
 /* xgboost_params.c - parameters of XGBoost: the user's, and raytrain's defaults. */
 #include "config.h"
 
+#include "xgboost/xgboost_params.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xgboost/xgboost_impl.h"
 #include "util/quote.h"
+#include "xgboost/xgboost_booster.h"
 
 static bool has(const json_t *params, const char *name, const char *alias)
 {

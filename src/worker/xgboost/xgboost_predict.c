@@ -1,13 +1,15 @@
 /* xgboost_predict.c - models of XGBoost in one process; see booster.h. */
 #include "config.h"
 
+#include "xgboost/xgboost_predict.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "xgboost/xgboost_impl.h"
 #include "util/quote.h"
+#include "xgboost/xgboost_booster.h"
 
 /* ---- The model ---- */
 
