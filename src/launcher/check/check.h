@@ -59,15 +59,7 @@ struct check_ops {
 int check_site(struct check_context *context, FILE *out, int *exit_status,
                struct error *err);
 
-/* For left_out() of a check that judges what workers have reported of their nodes. */
-const char *check_needs_report(const struct check_context *context, const char **how);
-/* If they all ran on one node, for what is between nodes; NULL if not. */
-const char *check_needs_nodes(const struct check_context *context, const char **how);
-
 /* Remove the directories that storage_made is the first of. */
 void check_storage_leave(struct check_context *context);
-
-/* The nodes in the report, or a list of this process's own facts. Borrowed. */
-const json_t *check_nodes(const struct check_context *context);
 
 #endif

@@ -2,6 +2,7 @@
  * NCCL. */
 #include <string.h>
 
+#include "check/check_report.h"
 #include "check/node_judge.h"
 
 #define DEVICE_TOPIC "GPUs"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/command_output.h"
+#include "check/check_report.h"
 #include "check/node_judge.h"
 #include "site/nvml.h"
 

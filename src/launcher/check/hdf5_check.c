@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check/check_report.h"
 #include "check/node_judge.h"
 
 #define HDF5_TOPIC "HDF5"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/check.h"
+#include "check/check_report.h"
 #include "util/command_output.h"
 #include "train/attempt.h"
 

@@ -3,6 +3,7 @@ liblauncher_a_SOURCES += \
 	src/launcher/check/bounded.c src/launcher/check/bounded.h \
 	src/launcher/check/device_check.c \
 	src/launcher/check/check.c src/launcher/check/check.h \
+	src/launcher/check/check_report.c src/launcher/check/check_report.h \
 	src/launcher/check/gpu_check.c \
 	src/launcher/check/hdf5_check.c \
 	src/launcher/check/installation_check.c \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/check_report.h"
 #include "check/node_judge.h"
 
 #define MPI_TOPIC "MPI"

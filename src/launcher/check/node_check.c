@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check/check_report.h"
 #include "check/node_judge.h"
 #include "protocol/site_report.h"
 #include "util/size.h"

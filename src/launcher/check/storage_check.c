@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check/bounded.h"
+#include "check/check_report.h"
 #include "check/node_judge.h"
 #include "site/storage_facts.h"
 #include "site/storage_owner.h"
