@@ -98,7 +98,6 @@ known_circles () {
 	includes common/config/option_table common/config/options
 	includes common/run/metrics common/run/metrics_lines common/run/metrics_table
 	includes common/util/fs common/util/fs_advice common/util/private_dir
-	includes launcher/train/allocation launcher/train/trainer
 	includes serve/http/access_log serve/http/exchange serve/http/front serve/http/route
 	includes serve/life/life serve/life/live_model
 	includes serve/service/service serve/service/service_parts
@@ -109,17 +108,13 @@ known_circles () {
 	includes worker/session/checkpoints worker/session/collectives worker/session/data_decisions worker/session/dataset_watch worker/session/datasets worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/reports worker/session/session worker/session/signs
 	includes worker/table/expansion worker/table/reader worker/table/words_union
 	includes worker/table/packing worker/table/table
-	includes worker/xgboost/xgboost worker/xgboost/xgboost_auc
 	calls common/checkpoint/attachments common/checkpoint/checkpoint
 	calls common/checkpoint/get common/checkpoint/index common/checkpoint/index_share common/checkpoint/open common/checkpoint/part_reader common/checkpoint/verify
-	calls launcher/check/check launcher/check/storage_check
-	calls launcher/train/allocation launcher/train/trainer
 	calls serve/http/exchange serve/http/infer_route serve/http/model_routes serve/http/route serve/http/watch_routes
 	calls serve/infer/rows_binary serve/infer/rows_json serve/infer/tensor_take
 	calls serve/service/service serve/service/service_loop serve/service/service_workers
 	calls worker/preprocess/chain worker/preprocess/transform
 	calls worker/session/call_match worker/session/checkpoint_calls worker/session/collective_calls worker/session/config_calls worker/session/dataset_calls worker/session/metric_calls worker/session/open_calls worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/report worker/session/report_combine worker/session/saved_state worker/session/session worker/session/session_error
-	calls worker/xgboost/xgboost worker/xgboost/xgboost_params worker/xgboost/xgboost_predict
 	EOT
 }
 

@@ -19,6 +19,7 @@
 #include "hangup.h"
 #include "launch/batch_system.h"
 #include "train/allocation.h"
+#include "train/dry_run.h"
 #include "train/failure_diagnosis.h"
 #include "train/requeue.h"
 #include "train/restart_policy.h"

@@ -7,6 +7,7 @@ liblauncher_a_SOURCES += \
 	src/launcher/train/attempt_start.c \
 	src/launcher/train/attempt_verdict.c src/launcher/train/attempt_verdict.h \
 	src/launcher/train/backend_executor.c src/launcher/train/backend_executor.h \
+	src/launcher/train/dry_run.c src/launcher/train/dry_run.h \
 	src/launcher/train/external_sigterm.c src/launcher/train/external_sigterm.h \
 	src/launcher/train/failure_diagnosis.c \
 	src/launcher/train/failure_diagnosis.h \

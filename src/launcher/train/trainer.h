@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "train/result.h"
+#include "train/run.h"
 
 struct trainer {
     const struct train_config *cfg; /* validated */
@@ -52,9 +53,7 @@ enum run_standing trainer_standing(const struct trainer *trainer);
  * may be one on the disk of a node. */
 bool trainer_has_saved(const struct trainer *trainer);
 
-/* Print what would be done, the effective configuration and the command, on `out`. argv
- * is the command of this process. */
-int trainer_dry_run(const struct trainer *trainer, char *const argv[], FILE *out,
-                    struct error *err);
+/* The run of this trainer, not yet planned. */
+struct run trainer_run(const struct trainer *trainer);
 
 #endif
