@@ -92,7 +92,6 @@ rooms () {
 # exceptions, to be removed one day.
 known_circles () {
 	cat <<-\EOT
-	includes common/checkpoint/attachments common/checkpoint/checkpoint
 	includes common/config/column_numbers common/config/preprocessor_config
 	includes common/config/data_config common/config/rows_config common/config/text_options
 	includes common/config/option_table common/config/options
@@ -108,8 +107,6 @@ known_circles () {
 	includes worker/session/checkpoints worker/session/collectives worker/session/data_decisions worker/session/dataset_watch worker/session/datasets worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/reports worker/session/session worker/session/signs
 	includes worker/table/expansion worker/table/reader worker/table/words_union
 	includes worker/table/packing worker/table/table
-	calls common/checkpoint/attachments common/checkpoint/checkpoint
-	calls common/checkpoint/get common/checkpoint/index common/checkpoint/index_share common/checkpoint/open common/checkpoint/part_reader common/checkpoint/verify
 	calls serve/http/exchange serve/http/infer_route serve/http/model_routes serve/http/route serve/http/watch_routes
 	calls serve/infer/rows_binary serve/infer/rows_json serve/infer/tensor_take
 	calls serve/service/service serve/service/service_loop serve/service/service_workers

@@ -22,6 +22,5 @@ int attachments_render(const raytrain_checkpoint *ck, int rank, FILE *out);
  */
 int attachments_merge(raytrain_checkpoint *ck, struct comm *comm, void **records,
                       uint64_t n, struct error *err);
-void attachments_clear(raytrain_checkpoint *ck);
 
 #endif

@@ -103,6 +103,7 @@ struct raytrain_checkpoint {
     struct foreign *foreign; /* NULL: a checkpoint of raytrain */
 };
 
+/* -- entries.c -- */
 /* Give memory back that was handed over. */
 void memory_release(const struct memory *m);
 /* Bytes of an element; 0 for an unknown type. */
@@ -124,6 +125,23 @@ struct tensor_entry *entry_find(raytrain_checkpoint *ck, const char *name,
 uint64_t chunks_of(uint64_t bytes, uint64_t chunk_bytes);
 /* Which of `size` ranks gets the piece of work that begins after `done` of `total`? */
 int share_of(uint64_t done, uint64_t total, int size);
+
+/* -- attachments.c: see attachments.h -- */
+void attachments_clear(raytrain_checkpoint *ck);
+
+/* -- file_faults.c: each returns -1 -- */
+/* RAYTRAIN_ECORRUPT, with the path. */
+int checkpoint_damage(const raytrain_checkpoint *ck, struct error *err,
+                      const char *what);
+/* The same, with the name of the tensor. */
+int tensor_fault(const raytrain_checkpoint *ck, const struct tensor_entry *e,
+                 const char *what, struct error *err);
+/* A failed read of the file: errno as a sentence. */
+int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err);
+
+/* -- get.c -- */
+/* Fill public_names, once all entries are there. */
+int public_names_make(raytrain_checkpoint *ck, struct error *err);
 
 /* -- by_parts.c -- */
 /* Should a tensor with these parts be stored by parts? */
@@ -276,9 +294,6 @@ int part_reader_shape(struct part_reader *r, const struct tensor_entry *e,
                       uint64_t shape[RAYTRAIN_MAX_DIMS], struct error *err);
 int part_reader_part(struct part_reader *r, const struct tensor_entry *e,
                      struct part *part, struct error *err);
-/* RAYTRAIN_ECORRUPT, with the path and the name of the tensor. Returns -1. */
-int tensor_fault(const raytrain_checkpoint *ck, const struct tensor_entry *e,
-                 const char *what, struct error *err);
 
 /* -- index.c -- */
 /* Bytes of those tables that are read as a whole: report, metrics, tensors. -1 if the
@@ -305,10 +320,6 @@ int metadata_extents(const raytrain_checkpoint *ck, uint64_t file_bytes,
 /* A checkpoint without contents that will be read from this file. NULL on failure. */
 raytrain_checkpoint *checkpoint_for_reading(const char *path, struct error *err);
 int checkpoint_file_open(raytrain_checkpoint *ck, struct error *err);
-/* Fill public_names, once all entries are there. */
-int public_names_make(raytrain_checkpoint *ck, struct error *err);
-/* A failed read of the file: errno as a sentence. Returns -1. */
-int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err);
 
 /* -- verify.c -- */
 /* Chunks [first, first + n) of a part, to be verified. */

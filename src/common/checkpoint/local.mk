@@ -6,6 +6,8 @@ libcommon_a_SOURCES += \
 	src/common/checkpoint/checkpoint_impl.h \
 	src/common/checkpoint/checksum.h \
 	src/common/checkpoint/chunks.c src/common/checkpoint/chunks.h \
+	src/common/checkpoint/entries.c \
+	src/common/checkpoint/file_faults.c \
 	src/common/checkpoint/file_format.h \
 	src/common/checkpoint/foreign.c \
 	src/common/checkpoint/foreign_list.c src/common/checkpoint/foreign_list.h \

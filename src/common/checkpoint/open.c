@@ -22,19 +22,6 @@
 #include "checkpoint/checksum.h"
 #include "util/fs.h"
 
-static int damage(const raytrain_checkpoint *ck, struct error *err, const char *what)
-{
-    return error_set(err, RAYTRAIN_ECORRUPT, "%s: %s", ck->path, what);
-}
-
-/* The length of the file was checked: it is being truncated, or the disk fails. */
-int checkpoint_read_error(const raytrain_checkpoint *ck, struct error *err)
-{
-    if (errno == ENODATA)
-        return damage(ck, err, "the file is truncated");
-    return fs_error(err, "read", ck->path);
-}
-
 /* ---- The head ---- */
 
 static bool is_hdf5(int fd)
@@ -54,11 +41,11 @@ static bool is_hdf5(int fd)
 static int head_absent(const raytrain_checkpoint *ck, off_t bytes, struct error *err)
 {
     if (bytes == 0)
-        return damage(ck, err, "the file is empty");
+        return checkpoint_damage(ck, err, "the file is empty");
     if (is_hdf5(ck->fd))
-        return damage(ck, err,
+        return checkpoint_damage(ck, err,
                       "this is an HDF5 file, but not a checkpoint written by raytrain");
-    return damage(ck, err, "this is neither a checkpoint nor an HDF5 file");
+    return checkpoint_damage(ck, err, "this is neither a checkpoint nor an HDF5 file");
 }
 
 static int head_check(const raytrain_checkpoint *ck, uint64_t bytes, struct error *err)
@@ -66,11 +53,11 @@ static int head_check(const raytrain_checkpoint *ck, uint64_t bytes, struct erro
     const struct file_head *h = &ck->head;
 
     if (memcmp(h->mark, HEAD_COMPLETE, sizeof h->mark) != 0)
-        return damage(ck, err,
+        return checkpoint_damage(ck, err,
                       "the checkpoint is incomplete: its writer died, or is still "
                       "writing");
     if (h->head_hash != XXH3_64bits(h, offsetof(struct file_head, head_hash)))
-        return damage(ck, err, "the head of the file is damaged (checksum)");
+        return checkpoint_damage(ck, err, "the head of the file is damaged (checksum)");
     if (h->version < FORMAT_OLDEST || h->version > FORMAT_VERSION)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "%s: a checkpoint of format version %" PRIu32
@@ -85,7 +72,7 @@ static int head_check(const raytrain_checkpoint *ck, uint64_t bytes, struct erro
                          bytes, h->file_bytes);
     if (h->head_bytes != HEAD_BYTES || h->chunk_bytes < CHUNK_BYTES_MIN ||
         h->chunk_bytes > CHUNK_BYTES_MAX)
-        return damage(ck, err, "the head of the file is invalid");
+        return checkpoint_damage(ck, err, "the head of the file is invalid");
     return 0;
 }
 
@@ -96,7 +83,7 @@ static int head_read(raytrain_checkpoint *ck, struct error *err)
     if (fstat(ck->fd, &st) < 0)
         return fs_error(err, "read", ck->path);
     if (!S_ISREG(st.st_mode))
-        return damage(ck, err, "this is not a regular file");
+        return checkpoint_damage(ck, err, "this is not a regular file");
     if ((uint64_t)st.st_size < sizeof ck->head.magic ||
         fs_pread_full(ck->fd, ck->head.magic, sizeof ck->head.magic, 0) < 0 ||
         memcmp(ck->head.magic, HEAD_MAGIC, sizeof ck->head.magic) != 0)
@@ -114,7 +101,7 @@ static int table_check(const raytrain_checkpoint *ck, uint64_t at, uint64_t byte
 {
     if (bytes > 0 && (at < HEAD_BYTES || at > ck->head.file_bytes ||
                       bytes > ck->head.file_bytes - at))
-        return damage(ck, err, "a table exceeds the file");
+        return checkpoint_damage(ck, err, "a table exceeds the file");
     return 0;
 }
 
@@ -138,7 +125,7 @@ static int tables_read(const raytrain_checkpoint *ck, void **tables, uint64_t *n
     unsigned char *at;
 
     if (index_bytes(h, n) < 0 || *n > h->file_bytes)
-        return damage(ck, err, "the sizes of its tables are invalid");
+        return checkpoint_damage(ck, err, "the sizes of its tables are invalid");
     *tables = at = malloc(*n);
     if (!at)
         return error_no_memory(err);
@@ -183,7 +170,7 @@ static int metadata_verify(const raytrain_checkpoint *ck, struct error *err)
         }
     }
     if (rc == 0 && XXH3_64bits_digest(hash) != ck->head.metadata_hash)
-        rc = damage(ck, err, "the tables or the HDF5 metadata are damaged (checksum)");
+        rc = checkpoint_damage(ck, err, "the tables or the HDF5 metadata are damaged (checksum)");
     XXH3_freeState(hash);
     free(buf);
     free(extents);
@@ -301,7 +288,7 @@ static int file_join(raytrain_checkpoint *ck, struct error *err)
         return checkpoint_read_error(ck, err);
     if (memcmp(&here, &ck->head, sizeof here) != 0 ||
         (uint64_t)st.st_size != ck->head.file_bytes)
-        return damage(ck, err, "this rank sees another file here than rank 0");
+        return checkpoint_damage(ck, err, "this rank sees another file here than rank 0");
     return 0;
 }
 

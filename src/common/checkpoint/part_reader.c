@@ -14,13 +14,6 @@
 #include "checkpoint/checksum.h"
 #include "util/fs.h"
 
-int tensor_fault(const raytrain_checkpoint *ck, const struct tensor_entry *e,
-                 const char *what, struct error *err)
-{
-    return error_set(err, RAYTRAIN_ECORRUPT, "%s: dataset '%s': %s", ck->path, e->name,
-                     what);
-}
-
 /* ---- Numbers ---- */
 
 void hashes_start(struct table *hashes, const raytrain_checkpoint *ck)
