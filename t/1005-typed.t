@@ -210,10 +210,12 @@ test_expect_success '--logs prints what workers have written, the failed rank fi
 	import os, sys, time
 	print("hello\r 50%\r100%", flush=True)
 	print("\033[31mred", file=sys.stderr, flush=True)
-	if os.environ["RANK"] == "1" and len(sys.argv) > 1:
+	if len(sys.argv) > 1:
+	    if os.environ["RANK"] == "0":
+	        open("written", "w").close()
+	    while os.environ["RANK"] == "0" or not os.path.exists("written"):
+	        time.sleep(0.01)
 	    sys.exit("bad end")
-	while len(sys.argv) > 1:
-	    time.sleep(1)
 	EOF
 	$run -q -n 3 --name writes writes.py && raytrain-inspect --logs runs/writes >out &&
 	printf "rank %s: %s\n" 0 100% 0 "\\x1b[31mred" 1 100% 1 "\\x1b[31mred" 2 100% \

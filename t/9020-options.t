@@ -93,18 +93,21 @@ offers_words () {
 	2 --launcher
 	2 --progress
 	3 --placement
+	3 --device-collectives
 	3 --backend
 	3 --trainer
 	EOF
 }
 test_expect_success 'the completion of bash offers the options of --help, and their words' '
-	offers bash && offers_words bash
+	offers bash && offers_words bash &&
+	bash_words raytrain-predict --data-format "" | grep -x libsvm
 '
 command -v zsh >/dev/null && test_set_prereq ZSH
 test_expect_success ZSH 'the completion of zsh offers the options of --help, their words, and files' '
 	offers zsh && offers_words zsh &&
 	test "$(zsh_words raytrain-run --trainer=x | tr "\n" " ")" = \
 		"data_parallel xgboost lightgbm " &&
+	zsh_words raytrain-predict --data-format "" | grep -x libsvm &&
 	test "$(zsh_words raytrain-run --config "")" = files &&
 	test "$(zsh_words raytrain-run --config=a)" = files &&
 	test -z "$(zsh_words raytrain-run --time "")"

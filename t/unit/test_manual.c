@@ -1,5 +1,5 @@
-/* raytrain.cfg(5) against the tables of keys: every key is documented, and every
- * documented key exists. */
+/* The manuals against the tables of the configuration: every key and every backend is
+ * documented, and those that are documented exist. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -12,32 +12,35 @@
 
 #include <cmocka.h>
 
+#include "config/backend_row.h"
 #include "config/config_key.h"
 #include "config/train_config.h"
 
 extern const struct config_table train_config_table;
 
-/* The names with an entry in the page ("\n.B NAME\n"). */
+/* raytrain.cfg(5), where a name has an entry by "\n.B NAME\n". */
 static char *page;
 
-static void page_read(void)
+/* Malloc'ed. */
+static char *page_read(const char *name)
 {
     const char *dir = getenv("top_srcdir");
-    char *path;
+    char *path, *text;
     FILE *in;
     long n;
 
-    assert_true(asprintf(&path, "%s/share/man/raytrain.cfg.5", dir ? dir : ".") > 0);
+    assert_true(asprintf(&path, "%s/share/man/%s", dir ? dir : ".", name) > 0);
     in = fopen(path, "r");
     assert_non_null(in);
     assert_int_equal(fseek(in, 0, SEEK_END), 0);
     n = ftell(in);
     rewind(in);
-    page = calloc(1, (size_t)n + 1);
-    assert_non_null(page);
-    assert_int_equal(fread(page, 1, (size_t)n, in), n);
+    text = calloc(1, (size_t)n + 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)n, in), n);
     fclose(in);
     free(path);
+    return text;
 }
 
 /* If the user chooses a name below a key, "datasets.NAME.path", the keys below that
@@ -112,16 +115,61 @@ static void every_documented_key_exists(void **state)
     }
 }
 
+/* The text of a section, malloc'ed; the page is freed. */
+static char *section_of(char *text, const char *heading)
+{
+    char *at = strstr(text, heading), *end, *section;
+
+    assert_non_null(at);
+    end = strstr(at + strlen(heading), "\n.S"); /* .SH, .SS */
+    section = strndup(at, end ? (size_t)(end - at) : strlen(at));
+    assert_non_null(section);
+    free(text);
+    return section;
+}
+
+/* Each has a paragraph, which begins with the modules of scripts that ask for it. */
+static void backends_of_commands_are_documented(void **state)
+{
+    char *section =
+        section_of(page_read("raytrain-run.1"), "\n.SH BACKENDS OF COMMANDS");
+    const char *at = section;
+    size_t documented = 0, found = 0;
+
+    (void)state;
+    for (const struct backend_row *row = backend_rows; row->name; row++) {
+        char entry[256];
+        int n = snprintf(entry, sizeof entry, "\n.TP\n.B %s\n", row->name);
+
+        for (const char *const *m = row->modules; m && *m; m++)
+            n += snprintf(entry + n, sizeof entry - (size_t)n, "%s%s%s",
+                          m == row->modules ? "(" : ", ", *m, m[1] ? "" : ")\n");
+        if (!(row->uses & BACKEND_OF_COMMANDS))
+            continue;
+        documented++;
+        if (!strstr(section, entry))
+            fail_msg("raytrain-run(1) has no entry for a backend, as this one:%s",
+                     entry);
+    }
+    while ((at = strstr(at, "\n.TP\n.B "))) {
+        found++;
+        at++;
+    }
+    assert_int_equal(found, documented);
+    free(section);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_is_documented),
         cmocka_unit_test(every_documented_key_exists),
+        cmocka_unit_test(backends_of_commands_are_documented),
     };
     int failed;
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    page_read();
+    page = page_read("raytrain.cfg.5");
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(page);
     return failed;

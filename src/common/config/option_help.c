@@ -56,10 +56,13 @@ static const char serve_tail[] =
     "Exit status: 0 ended on request, 1 no worker is left, 2 usage,\n"
     "3 configuration or input, 4 does not fit, 5 storage.\n";
 
+static const char values_head[] = "\nValues of options:\n";
+
 static const char keys_head[] =
     "\nKeys for --set KEY=VALUE and for files, raytrain.cfg(5):\n";
 
 #define HELP_MAX 32768
+#define COLUMNS  80
 
 /* The title of the group that f begins; NULL: it does not begin one. after: the title
  * before. */
@@ -83,6 +86,85 @@ static void help_add_flag(char *help, const struct flag *f)
     snprintf(left, sizeof left, "  %s--%s%s%s", letter, f->name,
              *argument && *argument != '[' ? " " : "", argument);
     snprintf(help + n, HELP_MAX - n, "%-31s %s\n", left, f->doc);
+}
+
+/* ---- Values, also for completions ---- */
+
+/* The key of this name, with those of its groups; NULL: there is none. */
+static const struct config_key *key_find(const struct config_table *table,
+                                         const char *name)
+{
+    for (size_t i = 0; i < table->n_keys; i++) {
+        const struct config_key *key = &table->keys[i];
+        size_t n = strlen(key->name);
+
+        if (strncmp(key->name, name, n) != 0)
+            continue;
+        if (!name[n])
+            return key;
+        if (name[n] == '.' && key->table)
+            return key_find(key->table, name + n + 1);
+    }
+    return NULL;
+}
+
+/* The key that a flag sets; NULL: none. */
+static const struct config_key *key_of(const struct flag *f)
+{
+    static const char datasets[] = "datasets.";
+    const char *dot = f->key && !strncmp(f->key, datasets, sizeof datasets - 1)
+                          ? strchr(f->key + sizeof datasets - 1, '.')
+                          : NULL;
+
+    if (!f->key || !f->argument)
+        return NULL;
+    return dot ? key_find(&dataset_config_table, dot + 1)
+               : key_find(&train_config_table, f->key);
+}
+
+/* The value of this number that a flag can have; NULL: there is none, or it can have any. */
+static const char *value_at(const struct flag *f, size_t i)
+{
+    const struct config_key *key = key_of(f);
+
+    if (f->words)
+        return f->words[i];
+    for (const struct config_choice *c = key ? key->choices : NULL; c && c->word; c++)
+        if (!c->refused && i-- == 0)
+            return c->word;
+    return NULL;
+}
+
+/* "  NAME: VALUE, VALUE," and lines that continue it. */
+static void values_list(const struct flag *f, FILE *out)
+{
+    const char *value = value_at(f, 0), *next;
+    int column;
+
+    if (!value)
+        return;
+    column = fprintf(out, "  %s:", f->name);
+    for (size_t i = 1; value; value = next, i++) {
+        next = value_at(f, i);
+        if (column + (int)strlen(value) + 2 > COLUMNS)
+            column = fprintf(out, "\n     ") - 1;
+        column += fprintf(out, " %s%s", value, next ? "," : "");
+    }
+    fputc('\n', out);
+}
+
+static void help_add_values(char *help, enum option_program program)
+{
+    size_t n = strlen(help);
+    FILE *out = fmemopen(help + n, HELP_MAX - n, "w");
+
+    if (!out)
+        return;
+    fputs(values_head, out);
+    for (size_t i = 0; i < n_option_flags; i++)
+        if (flag_is_of(&option_flags[i], program))
+            values_list(&option_flags[i], out);
+    fclose(out);
 }
 
 static void help_add_keys(char *help)
@@ -119,8 +201,10 @@ static const char *help_make(enum option_program program, bool with_rare,
     snprintf(help + n, HELP_MAX - n, "\n%s%s%s",
              with_rare ? "" : "--help=all prints the other options and keys.\n", beats,
              tail);
-    if (with_rare)
+    if (with_rare) {
+        help_add_values(help, program);
         help_add_keys(help);
+    }
     return help;
 }
 
