@@ -6,7 +6,7 @@
 #include "util/hostlist.h"
 #include "util/name_index.h"
 
-#define LOSSES_MAX 2 /* after so many losses a node is not used again */
+#define LOSSES_MAX 2 /* a node that is lost this often is not used again */
 
 struct attempt_planner {
     const struct launcher_ops *launcher;
@@ -15,7 +15,7 @@ struct attempt_planner {
     struct node_state {
         bool lost;
         int losses;
-    } * nodes;               /* one for each node in have */
+    } * nodes;               /* one per node in have */
     struct name_index names; /* of have */
 };
 
@@ -51,7 +51,7 @@ int attempt_planner_create(const struct launcher_ops *launcher,
     return 0;
 }
 
-/* If nodes can be lost, what is known about them is kept; a machine is one node. */
+/* If nodes can be lost, their state is kept; a single machine is one node. */
 int attempt_planner_refresh(struct attempt_planner *p, struct error *err)
 {
     struct resources now = {0};

@@ -1,10 +1,11 @@
 /*
- * attempt_plan.h - where the next attempt runs: on the resources that the launcher
- * reported, without lost nodes and spare ones.
+ * attempt_plan.h - decides where the next attempt runs: on the resources that the
+ * launcher reported, without lost nodes and spare ones.
  *
  * An allocation does not grow, so its launcher is asked once. A lost node is used again
- * when it answers, but after its second loss it is no longer trusted. The part of its
- * own machine that this process may use can change, and is determined anew.
+ * when it answers, but after its second loss it is no longer trusted. The local
+ * launcher is asked again before each attempt, since the part of the machine that this
+ * process may use can change.
  */
 #ifndef RAYTRAIN_LAUNCH_ATTEMPT_PLAN_H
 #define RAYTRAIN_LAUNCH_ATTEMPT_PLAN_H
@@ -15,7 +16,7 @@
 
 struct attempt_planner;
 
-/* scaling must outlive it. RAYTRAIN_EFIT / RAYTRAIN_ENOTSUP, as the launcher's
+/* scaling must outlive it. RAYTRAIN_EFIT and RAYTRAIN_ENOTSUP as in the launcher's
  * resources(). */
 int attempt_planner_create(const struct launcher_ops *launcher,
                            const struct scaling_config *scaling,
@@ -33,21 +34,21 @@ int attempt_planner_plan(const struct attempt_planner *p, struct placement *plan
  * of how many. */
 size_t attempt_planner_idle(const struct attempt_planner *p,
                             const struct placement *plan, size_t *n_nodes);
-/* To be called before the plan of another attempt: the available resources may have
- * changed. Fails as create does. */
+/* Call it before planning another attempt: the available resources may have changed.
+ * Fails like create. */
 int attempt_planner_refresh(struct attempt_planner *p, struct error *err);
 /* Would an elastic group be larger than this one now? */
 bool attempt_planner_can_grow(const struct attempt_planner *p, int workers);
 
 /* A node is lost. Unknown names are ignored. */
 void attempt_planner_lose(struct attempt_planner *p, const char *node);
-/* A node that answers, but on which no worker should run again: as if it had been lost too
- * often. false: the others have no room for the workers, so that it stays in use. */
+/* A node that answers, but must not be used again, as if it had been lost too often.
+ * false: the other nodes have no room for the workers, so it stays in use. */
 bool attempt_planner_leave_out(struct attempt_planner *p, const char *node);
-/* A lost node answers again: true if it is used again from now on. */
+/* A lost node answers again. Returns true if it is used again from now on. */
 bool attempt_planner_regain(struct attempt_planner *p, const char *node);
 bool attempt_planner_is_lost(const struct attempt_planner *p, const char *node);
-/* Has this planner ever lost a node, whether it has come back or not? */
+/* Has a node ever been lost, even if it has come back? */
 bool attempt_planner_had_losses(const struct attempt_planner *p);
 /* All nodes that are not lost: a NULL-terminated array that the caller frees, of
  * borrowed names; NULL if out of memory. */

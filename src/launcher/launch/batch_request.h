@@ -16,16 +16,16 @@ struct batch_request {
     const struct scaling_config *scaling;
     const struct submit_options *options;
     const char *name; /* a label for lists of jobs, and of the log; any bytes */
-    int stop_s; /* SIGUSR1 to the command this long before the end, 0: none is needed */
+    int stop_s; /* send SIGUSR1 to the command this long before the end; 0: do not */
     bool survives;        /* the job goes on if a node is lost */
     const char *dir;      /* absolute: where the command runs */
-    const char *prologue; /* lines of shell that come before it; NULL: none */
+    const char *prologue; /* shell lines before the command; NULL: none */
     char *const *command;
     char *const *again; /* in its place if the job comes back from the queue; NULL: the
                            same */
 };
 
-/* The job as its user finds it. */
+/* The job, as the user can find it. */
 struct batch_ticket {
     char id[BATCH_ID_MAX];
     char log[256]; /* its file's name, in the directory of the request */

@@ -1,3 +1,4 @@
+/* findings.c - the list of findings, and its forms as text and as JSON. */
 #include "launch/findings.h"
 
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static void finding_clear(struct finding *one)
     free(one->remedy);
 }
 
-/* Findings of one topic stay together. */
+/* Where to insert: findings of a topic stay together. */
 static size_t place_of(const struct findings *f, const char *topic)
 {
     for (size_t i = f->n; i > 0; i--)
@@ -104,7 +105,8 @@ static bool text_equal(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* How many findings from this one on were skipped for the same reason; at least 1. */
+/* How many consecutive findings from this one on were skipped for the same reason; at
+ * least 1. */
 static size_t alike_count(const struct findings *f, size_t first)
 {
     const struct finding *one = &f->list[first];

@@ -1,4 +1,5 @@
-/* finish.c - see finish.h. */
+/* finish.c - orders over a keeper's socket, and how a keeper waits for workers that
+ * finish. */
 #include "launch/finish.h"
 
 #include <errno.h>
@@ -114,7 +115,8 @@ void finish_init(struct finish *f)
         signal(ignored[i], SIG_IGN);
 }
 
-/* The batch system sends SIGTERM to whatever belongs to a job, long before it kills. */
+/* In a job, SIGTERM stays ignored: the batch system sends it to all processes of a job
+ * long before it kills them. */
 static void signals_hear(void)
 {
     const char *job = getenv("SLURM_JOB_ID");

@@ -5,9 +5,9 @@
  * Used by one thread, from an event loop: start a group, poll fd() for reading, call
  * advance() whenever it is readable, until advance() reports that all workers are gone.
  *
- * To add one: write a room with a file that defines a `struct launcher_ops`; slots that
- * may be NULL say so. No slot for groups may wait for a process: what takes longer is
- * done by advance(). destroy() leaves no process and no file behind. Add its name to
+ * To add one: write a folder with a file that defines a `struct launcher_ops`; slots
+ * that may be NULL say so. No slot for groups may wait for a process: what takes longer
+ * is done by advance(). destroy() leaves no process and no file behind. Add its name to
  * LAUNCHERS (config/registry.h).
  */
 #ifndef RAYTRAIN_LAUNCH_LAUNCHER_H
@@ -33,14 +33,14 @@ struct launch_spec {
     const char *job_name;  /* a label for squeue: the run's name */
     const char *srun_args; /* NULL: none */
     const struct scaling_config *scaling;
-    /* Whose output is shown (show/tee.h); NULL: no rank's. Then the descriptors are
-     * where they write, -1 for --dry-run, and its other end. */
+    /* The ranks whose output is shown (show/tee.h); NULL: none. Otherwise, the
+     * descriptors are where they write, -1 for --dry-run, and its other end. */
     const char *show;
     int channel, reader;
     bool overlap; /* an earlier group, or the step that contains this process, may hold
                      resources that this group needs */
-    /* How long workers may go on if this process dies after WORKER_STOP_SIGNAL was sent
-     * to all of them; before that they die with it. */
+    /* How long workers may continue if this process dies after WORKER_STOP_SIGNAL was
+     * sent to all of them; before that they die with it. */
     struct finish_terms finish;
 };
 
@@ -49,11 +49,11 @@ struct launch_outcome {
     /* Some worker did not exit with 0 or EX_TEMPFAIL (75), or the group was never
      * started. */
     bool failed;
-    bool passes;    /* for a reason that may be gone at the next attempt */
+    bool passes;    /* the reason may be gone at the next attempt */
     bool busy;      /* because other steps hold what it needs */
     bool stopped;   /* all ended with 0 or 75, at least one with 75 */
-    char lost[256]; /* nodes that it reports as lost, "n2,n[4-5]"; "": none */
-    /* Of the first worker that failed, or of a group that was never started (srun
+    char lost[256]; /* nodes that the launcher reports as lost, "n2,n[4-5]"; "": none */
+    /* The first worker that failed, or the reason why the group was never started (srun
      * refused, exec failed). The cause is CAUSE_WORKER or CAUSE_OOM; code is
      * RAYTRAIN_OK unless no worker was at fault (RAYTRAIN_ESTORAGE: a node cannot write
      * the logs); message is what the launcher reported (srun's own message), or "". */
@@ -62,7 +62,7 @@ struct launch_outcome {
 
 struct group; /* each launcher's own */
 
-/* Waits so many seconds; false: it was asked to stop waiting. */
+/* Waits for `seconds`; false: it was asked to stop waiting. */
 typedef bool launcher_wait(void *arg, double seconds);
 
 struct launcher_ops {
@@ -71,9 +71,9 @@ struct launcher_ops {
     /* Could this launcher work here? ("auto" picks the first that could: slurm inside
      * an allocation, local otherwise.) */
     bool (*usable)(void);
-    /* May a run be started from here at all, whatever it needs? RAYTRAIN_EUSAGE: not if
-     * this process is one of several copies, each of which would start all workers.
-     * RAYTRAIN_ENOTSUP. NULL: yes. */
+    /* May a run be started from this process at all? RAYTRAIN_EUSAGE if it is one of
+     * several copies, each of which would start all workers. RAYTRAIN_ENOTSUP. NULL:
+     * yes. */
     int (*check_start)(struct error *err);
     /* Does this process run inside a step whose resources a group has to share? NULL:
      * no. */
@@ -81,13 +81,13 @@ struct launcher_ops {
     /* Does this installation have what every group needs? Called before an allocation
      * is taken and before anything is planned. RAYTRAIN_ENOTSUP. NULL: yes. */
     int (*check)(const char *srun_args, struct error *err);
-    /* What is wrong with the batch system of this launcher, as far as the launcher and a
-     * user of it are concerned: adds findings. Asks the batch system once or twice; that
-     * it does not answer in some seconds is a finding, too. NULL: there is none. */
+    /* Add findings about the batch system of this launcher that matter to runs. Asks
+     * the batch system once or twice; no answer within seconds is a finding, too. NULL:
+     * there is no batch system. */
     void (*examine)(const char *srun_args, struct findings *findings);
-    /* Outside an allocation, take one and start the request's command inside it:
-     * *child is the process to wait for, and dies with this one. If this process is
-     * inside already, *child stays CHILD_INIT. NULL: there are no allocations. */
+    /* Outside an allocation, take one and start the request's command inside it: *child
+     * is the process to wait for, and dies with this one. If this process is already
+     * inside one, *child stays CHILD_INIT. NULL: there are no allocations. */
     int (*allocate)(const struct allocation_request *request, struct child *child,
                     struct error *err);
     /* The exact command that allocate() would run, malloc'ed, strings too, for
@@ -96,7 +96,7 @@ struct launcher_ops {
                             struct error *err);
     /* Write the script of a batch job that runs the request's command, and submit it,
      * unless it is only to be shown. *script is malloc'ed, NULL after a failure before
-     * it was written. Takes some ten seconds at most. RAYTRAIN_EFIT if the job fits
+     * it was written. Takes about ten seconds at most. RAYTRAIN_EFIT if the job fits
      * nowhere. NULL: there are no batch jobs. */
     int (*submit)(const struct batch_request *request, bool only_show, char **script,
                   struct batch_ticket *ticket, struct error *err);
@@ -119,18 +119,18 @@ struct launcher_ops {
     int (*advance)(struct group *g, bool *done, struct launch_outcome *outcome,
                    struct error *err);
     /*
-     * Send every worker this signal, once all of them have said that they handle it.
-     * One that arrives earlier may end a worker, or be lost: Slurm's
-     * proctrack/linuxproc skips a task that is still the slurmstepd that was forked for
-     * it, for example during the site's TaskProlog, although srun has reported the task
-     * as started. From WORKER_STOP_SIGNAL on, launch_spec.finish holds.
+     * Send every worker this signal, after all of them have reported that they handle
+     * it. An earlier signal may end a worker, or be lost: Slurm's proctrack/linuxproc
+     * skips a task that is still the slurmstepd that was forked for it, for example
+     * during the site's TaskProlog, although srun has reported the task as started.
+     * From WORKER_STOP_SIGNAL on, launch_spec.finish holds.
      */
     int (*signal)(struct group *g, int sig, struct error *err);
     /* Kill all workers now. */
     int (*kill)(struct group *g, struct error *err);
-    /* The nodes of some workers are lost: kill all workers, wait a few seconds at most
-     * for the end of the `left` others, and consider the group ended. NULL: no node can
-     * be lost without this process. */
+    /* After the nodes of some workers were lost: kill all workers, wait a few seconds
+     * at most for the end of the `left` others, and consider the group ended. NULL:
+     * nodes cannot be lost without this process. */
     int (*abandon)(struct group *g, int left, struct error *err);
     /* Frees everything; kills what still runs; leaves no process and no file behind. */
     void (*destroy)(struct group *g);
@@ -140,13 +140,13 @@ struct launcher_ops {
     /* Do nodes answer (node_probe.h)? NULL as for abandon. */
     node_ask *ask;
     /* The nodes on which earlier groups of this name still hold resources: an argument
-     * vector; NULL: there are none, or that is unknown. The slot is NULL if no group
-     * outlives its end. */
+     * vector; NULL: none, or unknown. The slot is NULL if groups never outlive their
+     * end. */
     char **(*leftovers)(const char *job_name);
-    /* A group could not be started. Was that because the batch system does not answer,
-     * or because the nodes are still being prepared? Then wait until that is over, or
-     * `wait` returns false, and return true. `say` reports what is waited for. NULL:
-     * neither can happen. */
+    /* Called when a group could not be started. If the batch system does not answer, or
+     * the nodes are still being prepared, wait until that is over or `wait` returns
+     * false, and return true. `say` reports the reason for waiting. NULL: neither can
+     * happen. */
     bool (*await_ready)(launcher_wait *wait, void (*say)(void *arg, const char *text),
                         void *arg);
 };
@@ -160,7 +160,7 @@ const char *launcher_name(const struct launcher_ops *launcher);
 /* By name ("auto", "slurm", "local"). RAYTRAIN_ENOTSUP if it cannot work here. */
 int launcher_find(const char *name, const struct launcher_ops **out, struct error *err);
 
-/* The one that a batch job will use: the first that can submit. */
+/* The launcher that a batch job will use: the first that can submit. */
 const struct launcher_ops *launcher_of_batch(void);
 
 /* The check_start of the launcher with this name; of all of them for "auto". */

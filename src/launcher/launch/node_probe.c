@@ -41,14 +41,14 @@ static size_t answers_size(const struct node_probe *p)
 /*
  * It dies with its parent.
  *
- * A fork beside threads copies their locks as they are, and a lock that one of them holds
- * is never released in the child. The threads of this process write to files, pipes and
- * terminals (outlet.h, deferred.h, run_lock.h), or wait for a child. What they hold
- * meanwhile is a lock of their own object, which `ask` does not use, or one of malloc or
- * stdio, which glibc puts in order in the child, or that of the time zone. `ask` opens
- * sockets and looks up names, which no thread does, and starts programs by vfork(2). Should
- * it nevertheless wait for a lock, this process is killed like one that waits for the
- * network, and the answers stay unknown.
+ * A fork copies the locks of other threads as they are, and a lock that one of them
+ * holds is never released in the child. The threads of this process write to files,
+ * pipes and terminals (outlet.h, deferred.h, run_lock.h), or wait for a child.
+ * Meanwhile they may hold a lock of their own object, which `ask` does not use, a lock
+ * of malloc or stdio, which glibc resets in the child, or that of the time zone. `ask`
+ * opens sockets and looks up names, which no thread does, and starts programs by
+ * vfork(2). If it waits for a lock nevertheless, this process is killed like one that
+ * waits for the network, and the answers stay unknown.
  */
 static _Noreturn void probe_run(const struct node_probe *p, node_ask *ask,
                                 enum node_purpose purpose, pid_t parent)

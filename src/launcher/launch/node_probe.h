@@ -1,6 +1,6 @@
 /*
- * node_probe.h - do these nodes answer? A separate process asks them, since a question
- * to a dead node blocks.
+ * node_probe.h - asks nodes whether they answer. A separate process does so, since a
+ * question to a dead node blocks.
  */
 #ifndef RAYTRAIN_LAUNCH_NODE_PROBE_H
 #define RAYTRAIN_LAUNCH_NODE_PROBE_H
@@ -20,10 +20,10 @@ enum node_answer {
 
 enum node_purpose {
     NODE_IS_ALIVE, /* the cheap question, which may be repeated often */
-    NODE_IS_OURS   /* and it belongs to the job, so that it could start a worker */
+    NODE_IS_OURS   /* it also belongs to the job, so it could start a worker */
 };
 
-/* What one probe may remember for the next one of this process; zeroes at first. */
+/* What a probe may keep for the next one of this process; zeroed at first. */
 struct node_memo {
     char text[64];
 };

@@ -89,9 +89,8 @@ static int cpu_room(const struct scaling_config *scaling,
     return count_clamp(cpus / (uint64_t)scaling->cpus_per_worker);
 }
 
-/* Workers that share GPUs share none with two different fractions, so that each GPU has
- * as many as fit into it. Of slices, which the node may have only a few of, so many as
- * their parts are. */
+/* All workers that share a GPU have the same fraction of it, so each GPU has as many
+ * workers as fit. Slices bound the number if the node has fewer of them. */
 static int gpu_room(const struct scaling_config *scaling,
                     const struct node_resources *node, const struct gpu_slices *slices)
 {
@@ -159,7 +158,7 @@ static int node_room(const struct scaling_config *scaling,
  * and returns how many workers it could place; less than workers is a refusal. order
  * is scratch space for n numbers. */
 
-/* More room first; of equals the first node. */
+/* More room first; equal nodes keep their order. */
 static int room_compare(const void *a, const void *b, void *room)
 {
     int x = *(const int *)a, y = *(const int *)b, more = ((const int *)room)[x],
@@ -202,8 +201,8 @@ static int place_strict_pack(int workers, const int *room, int *tasks, int *orde
     return most;
 }
 
-/* One more for each node that has room, until all are placed. order has the nodes that
- * are not full. */
+/* One worker more per node that has room, until all are placed. order has the nodes
+ * that are not full. */
 static int place_spread(int workers, const int *room, int *tasks, int *order, size_t n)
 {
     int left = workers;
@@ -374,7 +373,7 @@ static unsigned shapes_print(FILE *out, const struct scaling_config *scaling,
     return limits;
 }
 
-/* What to try next, the likeliest first. */
+/* What to try next, the most likely remedy first. */
 static void advice_print(FILE *out, const struct scaling_config *s, int placed,
                          unsigned limits)
 {
@@ -469,9 +468,9 @@ static void rooms_fill(const struct scaling_config *scaling,
     }
 }
 
-/* As many as there are CPUs for, within the range: above its minimum none are shared.
- * room and tasks are scratch space, the latter for 2 n numbers; its first n are zero
- * before and after. */
+/* As many workers as there are CPUs for, within the range: above its minimum, CPUs are
+ * not shared. room and tasks are scratch space, the latter for 2 n numbers; its first n
+ * are zero before and after. */
 static int workers_choose(const struct scaling_config *scaling,
                           const struct resources *have, int *room, int *tasks)
 {

@@ -30,7 +30,7 @@ struct gpu_slices {
 };
 
 struct resources {
-    const char *what; /* "this machine", "allocation 4711": for messages */
+    const char *what; /* for messages: "this machine", "allocation 4711" */
     struct node_resources *nodes;
     size_t n_nodes;
     /*
@@ -57,25 +57,26 @@ struct placement {
     struct placed_node *nodes; /* in rank order: ranks are grouped by node */
     size_t n_nodes;
     int cpus_per_worker;
-    int gpus_per_worker; /* that a worker sees: 1 if it has only a part of one */
-    int gpu_parts;       /* as in scaling_config; 0: workers share no GPU */
+    int gpus_per_worker; /* that a worker sees: 1 if it has a part of one */
+    int gpu_parts;       /* as in scaling_config; 0: workers do not share GPUs */
     int workers_per_gpu; /* of a node, local ranks 0 to this - 1 have its first GPU, and so
                             on; 0 and 1: each has its own */
     struct gpu_slices slices;
     uint64_t memory_per_worker;
 };
 
-/* For a range of workers, as many as there are CPUs (and GPUs, memory) for without
- * sharing; the minimum of the range may share CPUs. RAYTRAIN_EFIT, with the numbers
- * requested and available and the resource that is short. */
+/* For a range of workers, plans as many as there are CPUs (and GPUs, memory) for
+ * without sharing; the minimum of the range may share CPUs. RAYTRAIN_EFIT, with the
+ * numbers requested and available and the resource that is short. */
 int placement_plan(const struct scaling_config *scaling, const struct resources *have,
                    struct placement *plan, struct error *err);
-/* *to has to be cleared even after a failure. */
+/* Clear *to even after a failure. */
 int placement_copy(const struct placement *from, struct placement *to,
                    struct error *err);
-/* How many GPUs so many workers of one node need. */
+/* How many GPUs `tasks` workers on one node need. */
 int placement_gpus(const struct placement *plan, int tasks);
-/* How many slices of GPUs so many workers of one node need, each of them a part. */
+/* How many slices of GPUs `tasks` workers on one node need, if each has a part of a
+ * GPU. */
 int placement_slices(const struct placement *plan, int tasks);
 void placement_clear(struct placement *plan);
 /* The node of this rank; "" if the plan has no such rank. */

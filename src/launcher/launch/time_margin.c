@@ -1,3 +1,4 @@
+/* time_margin.c - refuses a job that is not longer than the margin. */
 #include "launch/time_margin.h"
 
 int time_margin_check(const char *job, int64_t length_s, int margin_s,

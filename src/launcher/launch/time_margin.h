@@ -1,7 +1,7 @@
 /*
  * time_margin.h - a time limit and the margin before its end at which the workers are
- * asked to stop: run_config.stop_before_end_s. A job that is not longer than the margin
- * would stop each attempt at its start.
+ * asked to stop: run_config.stop_before_end_s. In a job no longer than the margin, each
+ * attempt would stop at its start.
  */
 #ifndef RAYTRAIN_LAUNCH_TIME_MARGIN_H
 #define RAYTRAIN_LAUNCH_TIME_MARGIN_H
