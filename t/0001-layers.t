@@ -247,7 +247,6 @@ heads_later () {
 	cmd
 	launcher/callback
 	launcher/check
-	launcher/local
 	launcher/slurm
 	launcher/train
 	worker/average

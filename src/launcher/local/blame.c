@@ -1,4 +1,4 @@
-/* blame.c - see blame.h. */
+/* blame.c - the order of evidence: PMIx_Abort, a signal, an exit status. */
 #include "local/blame.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@ void blame_init(struct blame *b)
     *b = (struct blame){.evidence = EVIDENCE_NONE, .outcome.failure.rank = -1};
 }
 
-/* Among equal evidence the first stands. */
+/* Equal evidence does not replace the first. */
 static void blame_set(struct blame *b, enum evidence evidence, int rank,
                       int exit_status, int sig, const char *detail)
 {

@@ -1,4 +1,5 @@
-/* child_env.c - see child_env.h. */
+/* child_env.c - variables removed from the environment of a child, and those added. The
+ * GPUs are named by gpus.c. */
 #include "local/child_env.h"
 
 #include <stdbool.h>

@@ -18,7 +18,7 @@
 int local_env_make(char *const *base, const struct placement *plan, int rank,
                    const struct gpus *gpus, char ***env, struct error *err);
 
-/* The place of this rank's first GPU among those of the machine. */
+/* The index of this rank's first GPU among those of the machine. */
 size_t local_first_gpu(const struct placement *plan, int rank);
 /* "a,b,c" of n names: malloc'ed, NULL if out of memory. */
 char *local_names_join(char *const *names, size_t n);

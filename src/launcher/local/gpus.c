@@ -1,5 +1,5 @@
 /*
- * gpus.c - see gpus.h.
+ * gpus.c - GPUs found in small files of the kernel.
  *
  *   Small files    of /proc and /sys
  *   The user's     names in a variable
@@ -51,8 +51,8 @@ static bool line_read(const char *path, const char *key, char *value, size_t siz
     return found;
 }
 
-/* Entries of a directory, sorted: numbers by value, other names as text; none if it is
- * not there. The caller frees them and the list. */
+/* Entries of a directory, sorted: numbers by value, other names as text; none if it
+ * does not exist. The caller frees them and the list. */
 static int entries(const char *root, const char *dir, const char *prefix,
                    struct dirent ***list)
 {
@@ -113,7 +113,7 @@ static int names_read(const char *visible, char ***names, struct error *err)
 
 /* ---- NVIDIA ---- */
 
-/* CUDA numbers devices from 0 without gaps, whatever the names of the files are. */
+/* CUDA numbers devices from 0 without gaps, even if the file names have gaps. */
 static int nvidia_devices(const char *root, char ***names, struct error *err)
 {
     struct dirent **list;
@@ -126,7 +126,7 @@ static int nvidia_devices(const char *root, char ***names, struct error *err)
     return rc;
 }
 
-/* A GPU: its directory is named by its place on the PCI bus. */
+/* A GPU; its directory has the name of its PCI address. */
 struct nvidia_gpu {
     char uuid[96]; /* "GPU-..." */
     char minor[16];
@@ -245,9 +245,8 @@ static int intel_find(const char *root, char ***names, struct error *err)
 
 /* ---- All ---- */
 
-/* Of several that are set, the first one decides. AMD's libraries take HIP's numbers as
- * those of what ROCR's variable leaves, so that HIP's is the one to be divided if both
- * are set. */
+/* If several are set, the first one counts. AMD's libraries number HIP's devices among
+ * those that ROCR's variable leaves, so HIP's list is divided if both are set. */
 static const char *const variables[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
                                         "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"};
 
@@ -399,7 +398,7 @@ static void cpus_add(const char *text, cpu_set_t *cpus)
     }
 }
 
-/* Several NUMA nodes, and no CPU that this process may not use. */
+/* The machine has several NUMA nodes, and this process may use all CPUs. */
 static bool is_free_to_choose(const char *root)
 {
     char path[PATH_MAX], text[1024];

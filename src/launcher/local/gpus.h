@@ -1,7 +1,7 @@
 /*
  * gpus.h - the GPUs of this machine: those of NVIDIA, AMD or Intel, by the names with
  * which a process chooses some of them in its environment, and the CPUs near them. No
- * library of a vendor is used: none need be installed.
+ * vendor's library needs to be installed.
  */
 #ifndef RAYTRAIN_LOCAL_GPUS_H
 #define RAYTRAIN_LOCAL_GPUS_H
@@ -24,17 +24,17 @@ struct gpus {
 
 /*
  * The GPUs that this process may use. If one of the variables is set, it is the user's
- * choice: its names, as far as the vendor's library would read them. Otherwise the
- * devices that are there: NVIDIA's, or else AMD's, or else Intel's. Instances of
- * NVIDIA's GPUs (MIG) count in place of a GPU that has some. root is a prefix of /dev,
- * /proc and /sys ("" except in tests). RAYTRAIN_ENOMEM.
+ * choice: its names, up to where the vendor's library would stop reading. Otherwise the
+ * devices that are there: NVIDIA's, or else AMD's, or else Intel's. For an NVIDIA GPU
+ * with instances (MIG), the instances count. root is a prefix of /dev, /proc and /sys
+ * ("" except in tests). RAYTRAIN_ENOMEM.
  */
 int gpus_find(const char *root, gpus_getenv *get, struct gpus *out, struct error *err);
 void gpus_clear(struct gpus *gpus);
 
 /* The CPUs near the GPUs [first, first + n), if the machine has several NUMA nodes and
- * this process may run on all CPUs: then it was not bound. false: there is nothing to
- * choose. */
+ * this process may run on all CPUs: then the process was not bound. false: there is
+ * nothing to choose. */
 bool gpus_near_cpus(const char *root, const struct gpus *gpus, size_t first, size_t n,
                     cpu_set_t *cpus);
 

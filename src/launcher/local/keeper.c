@@ -1,4 +1,5 @@
-/* keeper.c - see keeper.h: starts raytrain-keeper, and talks to it over a socket. */
+/* keeper.c - starts raytrain-keeper, and sends it messages over a socket. What the
+ * keeper does is in keeper_process.c. */
 #include "local/keeper.h"
 
 #include <errno.h>
@@ -22,7 +23,8 @@ extern char **environ;
 
 struct keeper {
     struct child process;
-    int socket; /* only this process has it: when it dies the keeper reads the end */
+    /* only this process has it: the keeper reads its end when this process dies */
+    int socket;
     int hold;   /* a lock on dir, since the keeper may be killed */
     char dir[PATH_MAX];
     char mark[KEEPER_MARK_MAX];
@@ -54,8 +56,8 @@ int keeper_ready(struct keeper *k, struct error *err)
     return 1;
 }
 
-/* In a session of its own from the beginning, away from Ctrl-C. No pipe of the user
- * stays open because of it. */
+/* In a new session from the start, out of reach of Ctrl-C. It does not keep the user's
+ * pipes open. */
 static int keeper_process_start(struct keeper *k, char *const *argv, struct error *err)
 {
     struct child_spec spec = {
@@ -124,8 +126,8 @@ void keeper_forget(const struct keeper *k, pid_t group)
 {
     pid_t message = -group;
 
-    /* A keeper that was killed needs no message. One that does not read its messages
-     * would in the end kill a group id that was reused. */
+    /* A keeper that was killed does not need the message. One that does not read its
+     * messages could later kill a reused group id. */
     if (send(k->socket, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
         errno == EAGAIN)
         kill(k->process.pid, SIGKILL);
@@ -144,7 +146,7 @@ void keeper_stop(struct keeper *k)
     if (!k)
         return;
     if (!k->dir[0] && k->socket >= 0)
-        (void)keeper_ready(k, NULL); /* it may have made one by now */
+        (void)keeper_ready(k, NULL); /* it may have made the directory by now */
     if (k->dir[0])
         fs_remove_tree(k->dir, NULL);
     child_clear(&k->process);

@@ -18,8 +18,8 @@
 
 struct keeper;
 
-/* Start it. It makes a new directory (0700) under $TMPDIR or /tmp, so that no directory
- * exists without a process that removes it. Returns before that is done. */
+/* Start it. It makes a new directory (0700) under $TMPDIR or /tmp, so that every
+ * directory has a process that removes it. Returns before the directory exists. */
 int keeper_start(struct keeper **out, struct error *err);
 /* Never blocks. 1: the directory exists; 0: not yet, the socket will be readable; -1:
  * RAYTRAIN_ESTORAGE, or RAYTRAIN_ECOMM if the keeper has died. */

@@ -1,4 +1,5 @@
-/* keeper_process.c - see keeper_process.h. */
+/* keeper_process.c - the messages of raytrain-run, and after its death the end of the
+ * workers. */
 #include "local/keeper_process.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@
 #include "util/process_mark.h"
 #include "util/shm_tidy.h"
 
-#define GONE_WAIT_MS 5000 /* for the end of workers that it has killed */
-#define LOOK_MS      200  /* between two looks at whether workers may still finish */
+#define GONE_WAIT_MS 5000 /* for workers that were killed to end */
+#define LOOK_MS      200  /* between two checks of whether workers may still finish */
 
 void keeper_mark_make(const char *dir, char mark[KEEPER_MARK_MAX])
 {
@@ -45,7 +46,7 @@ static void groups_remove(struct group_list *list, pid_t pid)
         }
 }
 
-/* Until raytrain-run is dead. */
+/* Reads messages until raytrain-run is dead. */
 static void messages_follow(struct group_list *list, struct finish *finish, int fd)
 {
     pid_t pid;

@@ -1,8 +1,7 @@
 /*
- * keeper_process.h - what raytrain-keeper does (keeper.h), and what it and the process
- * that starts it agree on. A program of its own, because that process may have threads
- * when it starts one: after a fork without exec, a lock that one of them held would stay
- * locked.
+ * keeper_process.h - what raytrain-keeper does (keeper.h), and its messages. It is a
+ * separate program, because the process that starts it may have threads: after a fork
+ * without exec, a lock that one of them held would stay locked.
  */
 #ifndef RAYTRAIN_LOCAL_KEEPER_PROCESS_H
 #define RAYTRAIN_LOCAL_KEEPER_PROCESS_H
@@ -21,9 +20,9 @@ struct keeper_hello {
     char dir[PATH_MAX];
 };
 
-/* Until the other end of the socket is closed, then clean up, once the workers have
- * finished if there is an order (launch/finish.h). n_before: how many keepers its parent
- * has started before. The other messages to it are a pid_t each: a new group, or, if
+/* Waits until the other end of the socket is closed, then for the workers if there is
+ * an order (launch/finish.h), and cleans up. n_before: how many keepers its parent has
+ * started before. The other messages to it are a pid_t each: a new group, or, if
  * negative, one that is gone. */
 void keeper_process_run(int socket, int n_before) __attribute__((noreturn));
 

@@ -2,18 +2,17 @@
  * local_launcher.c - the local launcher: workers are children of this process, wired up
  * by an embedded PMIx server.
  *
- * How workers end. A worker leads a process group of its own, so that Ctrl-C reaches it
- * only as a stop request of the launcher, and dies with this process. When it ends, the
- * rest of its process group is killed (util/child.h). When one worker fails, the attempt
- * has failed: the others are killed immediately with SIGKILL, since a worker takes
- * SIGTERM for a request to stop, and could only wait for the failed one. In the end
- * what has left the groups is killed, too: the keeper's mark finds it
- * (util/process_mark.h). When this process is killed, the keeper (keeper.h) does all that
- * and removes the private directory. Workers that have been asked to stop by then may
- * finish before.
+ * How workers end: each leads its own process group, so that Ctrl-C reaches it only as
+ * a stop request of the launcher, and dies with this process. When it ends, the rest of
+ * its process group is killed (util/child.h). When one worker fails, the others are
+ * killed at once with SIGKILL, since a worker takes SIGTERM as a request to stop, and
+ * would wait for the failed one. In the end, processes that have left the groups are
+ * killed, too: they are found by the keeper's mark (util/process_mark.h). When this
+ * process is killed, the keeper (keeper.h) does all that and removes the private
+ * directory, after waiting for workers that were asked to stop before.
  *
  * A start continues in advance(), step by step: the keeper, the PMIx server, the
- * workers. No step waits, so that a request to stop is noticed meanwhile.
+ * workers. No step waits, so that requests to stop are noticed.
  *
  * One epoll descriptor covers the pidfds of all workers and the PMIx server, which
  * reports a PMIx_Abort before the worker that called it can end.
@@ -52,7 +51,7 @@
 
 extern char **environ;
 
-#define STARTS_MAX 4 /* after that many, something else is wrong */
+#define STARTS_MAX 4 /* after this number, something else is wrong */
 
 /* In the data of epoll events; those of workers have the rank. */
 #define SERVER_EVENT UINT32_MAX
@@ -70,20 +69,21 @@ struct group {
     int starts;            /* of the keeper and the server */
     struct placement plan; /* what to start: copies of what start() was given */
     char **argv;
-    char **shown_argv; /* of the ranks that `show` chooses; NULL: none */
+    char **shown_argv; /* for the ranks that `show` selects; NULL: none */
     char *show;
     int channel;
     char *log_dir;
-    char ***wireup; /* for each worker, what the server adds to its environment */
+    char ***wireup; /* for each worker, the server's additions to its environment */
     int n_wireup;
 
-    int n, running; /* workers, and how many of them are not reaped yet */
+    int n, running; /* workers, and those not reaped yet */
     struct child *workers;
     struct keeper *keeper;
     struct pmix_server *server;
     int epoll_fd, nudge_fd;
     struct finish_terms finish;
-    bool stopping; /* the workers were asked to stop, and may not all have heard yet */
+    /* the workers were asked to stop, and some may not have noticed yet */
+    bool stopping;
     struct oom_count oom; /* at the start */
     struct blame blame;   /* the outcome so far */
 };
@@ -193,8 +193,8 @@ static bool all_have_heard(const struct group *g)
     return all;
 }
 
-/* Once all workers have heard the request to stop, none dies with this process any longer
- * (rank/stop.h). They need the PMIx server until they end. */
+/* After all workers have received the request to stop, they no longer die with this
+ * process (rank/stop.h). They need the PMIx server until they end. */
 static void finish_allow(struct group *g)
 {
     if (!g->stopping || g->blame.killed || !all_have_heard(g))
@@ -247,7 +247,7 @@ static int shown_take(struct group *g, const struct launch_spec *spec,
                        &g->shown_argv, err);
 }
 
-/* Copy everything that is needed until the workers run. */
+/* Copy all that is needed until the workers run. */
 static int group_take(struct group *g, const struct launch_spec *spec,
                       struct error *err)
 {
@@ -305,8 +305,8 @@ static int log_open(const char *dir, const char *stem, const char *ending,
     return fd < 0 ? fs_error(err, "open", path) : fd;
 }
 
-/* The log files of a rank: its own, or, with many workers, the node's. One whose output
- * is shown opens that of standard output itself. */
+/* The log files of a rank: its own, or, with many workers, the node's. A worker whose
+ * output is shown opens the log of its standard output itself. */
 static int out_open(const struct group *g, bool shown, const char *stem,
                     struct error *err)
 {
@@ -419,7 +419,7 @@ static int keeper_begin(struct group *g, struct error *err)
     return group_watch(g, keeper_socket(g->keeper), OTHER_EVENT, err);
 }
 
-/* Stop those helpers that have been started. */
+/* Stop the helpers that were started. */
 static void helpers_stop(struct group *g)
 {
     pmix_server_stop(g->server);
@@ -437,7 +437,7 @@ static void channel_close(struct group *g)
     g->channel = -1;
 }
 
-/* As far as possible without waiting. */
+/* Continue the start as far as possible without waiting. */
 static int start_go_on(struct group *g, struct error *err)
 {
     int got;
@@ -463,8 +463,7 @@ static int start_go_on(struct group *g, struct error *err)
     return got;
 }
 
-/* If the keeper or the PMIx server dies before the workers run, nothing is lost: start
- * again. */
+/* If the keeper or the PMIx server dies before the workers run, start again. */
 static int start_advance(struct group *g, struct error *err)
 {
     struct error why;
@@ -516,7 +515,7 @@ static int local_signal(struct group *g, int sig, struct error *err)
     return rc;
 }
 
-/* Make fd() readable: no worker will end, but advance() has something to do. */
+/* Make fd() readable, since no worker will end, but advance() has work to do. */
 static int nudge(struct group *g, struct error *err)
 {
     g->nudge_fd = eventfd(1, EFD_CLOEXEC);

@@ -1,4 +1,5 @@
-/* machine.c - see machine.h. */
+/* machine.c - CPUs by the affinity of this process, memory by its cgroups, GPUs by
+ * gpus.c. */
 #include "config.h"
 
 #include "local/machine.h"
@@ -18,7 +19,7 @@
 
 int machine_cpus(void)
 {
-    /* The kernel refuses a set smaller than its own. */
+    /* The kernel rejects a set smaller than its own. */
     for (int room = 1024; room <= 1024 * 1024; room *= 4) {
         cpu_set_t *set = CPU_ALLOC((size_t)room);
         size_t size = CPU_ALLOC_SIZE((size_t)room);

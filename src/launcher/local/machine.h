@@ -19,9 +19,9 @@ uint64_t machine_memory(const char *root);
 /* The CPUs that this process may run on. At least 1. */
 int machine_cpus(void);
 
-/* This process is number `index`, from 0 on, of several that get so many GPUs each: of
- * those that it may use (gpus.h), it uses only its share from now on.
- * RAYTRAIN_EFIT: there are too few. Not while other threads read the environment. */
+/* This process is number `index`, from 0, of several with `each` GPUs each: from now on
+ * it uses only its share of the GPUs that it may use (gpus.h). RAYTRAIN_EFIT: there are
+ * too few. Not while other threads read the environment. */
 int machine_gpus_share(int index, int each, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * oom.c - see oom.h. All three files have a line "oom_kill N":
+ * oom.c - finds the file with the count. All three kinds of file have a line "oom_kill
+ * N":
  *
  *   cgroup v2  /sys/fs/cgroup/GROUP/memory.events (in /sys/fs/cgroup/unified if v1
  *              is mounted beside it)

@@ -1,6 +1,6 @@
 /*
- * oom.h - has the kernel killed a process for lack of memory? It publishes counts: for
- * the control group of this process and its children, or else for the machine.
+ * oom.h - detects that the kernel has killed a process for lack of memory, by the count
+ * that it publishes for the control group of this process, or else for the machine.
  */
 #ifndef RAYTRAIN_LOCAL_OOM_H
 #define RAYTRAIN_LOCAL_OOM_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct oom_count {
-    char file[PATH_MAX]; /* "": no such count can be read */
+    char file[PATH_MAX]; /* "": no count can be read */
     uint64_t kills;
 };
 

@@ -1,7 +1,4 @@
-/*
- * pmix_server.c - see pmix_server.h: starts raytrain-pmix, and reads its messages from a
- * socket.
- */
+/* pmix_server.c - starts raytrain-pmix, and reads its messages from a socket. */
 #include "local/pmix_server.h"
 
 #include <errno.h>
@@ -32,7 +29,7 @@ extern char **environ;
 struct pmix_server {
     struct child process;
     int socket;
-    bool aborted; /* call arrived earlier and has not been reported yet */
+    bool aborted; /* `call` arrived earlier and is not reported yet */
     struct pmix_abort_call call;
     int n_workers;
     bool *joined;         /* for each rank */
@@ -40,7 +37,7 @@ struct pmix_server {
     struct pmix_message in;
 };
 
-/* The ranks, "0,1,2", are all on this node. */
+/* Writes the file of ranks: "0,1,2", all on this node. */
 static int group_write(int n_workers, const char *private_dir, struct error *err)
 {
     char *ranks = malloc((size_t)n_workers * 12 + 1), *end = ranks, host[256] = "";
@@ -70,8 +67,8 @@ static int arguments_make(const char *private_dir, int n_before, char ***argv,
     return argv_appendf(argv, err, "%d", n_before);
 }
 
-/* A process that knows this name can join. It is in no argument of a process, and not
- * in a file. */
+/* Processes that know this name can join. It is not in the arguments of a process or in
+ * a file. */
 static int namespace_send(const struct pmix_server *s, struct error *err)
 {
     char secret[SECRET_TEXT_MAX], nspace[sizeof "raytrain-" + SECRET_TEXT_MAX];
@@ -85,7 +82,7 @@ static int namespace_send(const struct pmix_server *s, struct error *err)
                      strerror(errno));
 }
 
-/* In a session of its own from the beginning, away from Ctrl-C. */
+/* In a new session from the start, out of reach of Ctrl-C. */
 static int server_process_start(struct pmix_server *s, char *const *argv,
                                 const char *mark, struct error *err)
 {
@@ -213,7 +210,7 @@ int pmix_server_fd(const struct pmix_server *s)
     return s->socket;
 }
 
-/* A server that stays stopped is as bad as a dead one: kill it. */
+/* Kill a server that stays stopped: workers would hang. */
 static void stopped_check(struct pmix_server *s)
 {
     siginfo_t info = {0};

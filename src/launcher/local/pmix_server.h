@@ -27,14 +27,14 @@ int pmix_server_start(int n_workers, const char *private_dir, const char *mark,
 /* Append what worker `rank` needs to the environment *env (an argv vector), for the
  * ranks in their order. Never blocks. 1: done; 0: the server is not up yet, its
  * descriptor will be readable; -1: RAYTRAIN_ECOMM with the library's reason if it
- * failed or died. Once all ranks have theirs pmix_server_next() is next. */
+ * failed or died. After the last rank, call pmix_server_next(). */
 int pmix_server_worker_env(struct pmix_server *s, int rank, char ***env,
                            struct error *err);
 
 enum pmix_server_news {
     PMIX_SERVER_QUIET,   /* no (more) messages */
     PMIX_SERVER_ABORTED, /* a worker called PMIx_Abort: *call says which and why */
-    PMIX_SERVER_DEAD     /* the server is gone: the workers cannot continue */
+    PMIX_SERVER_DEAD     /* the server has died: the workers cannot continue */
 };
 
 struct pmix_abort_call {
@@ -44,22 +44,22 @@ struct pmix_abort_call {
 
 /* Readable when there are messages. */
 int pmix_server_fd(const struct pmix_server *s);
-/* Never blocks. To be called now and then even if there are no messages: a server that
- * was stopped (SIGSTOP) is killed after half a minute. A worker's abort is reported
- * here before that worker's end can be seen. */
+/* Never blocks. Call it now and then even without messages: a server that was stopped
+ * (SIGSTOP) is killed after half a minute. A worker's abort is reported here before
+ * that worker's end can be seen. */
 enum pmix_server_news pmix_server_next(struct pmix_server *s,
                                        struct pmix_abort_call *call);
 
-/* Has this worker joined the group through PMIx, and not left it again? If it ends in
- * this state it has failed, whatever its exit status. Reflects the messages that
- * pmix_server_next() has read; that a worker has left arrives before its end can be
- * seen. */
+/* Has this worker joined the group through PMIx, and not left it? If it ends in this
+ * state, it has failed, whatever its exit status. Reflects the messages that
+ * pmix_server_next() has read; the message about leaving arrives before the worker's
+ * end can be seen. */
 bool pmix_server_is_joined(const struct pmix_server *s, int rank);
 
 /* Its process id: for messages and tests. */
 pid_t pmix_server_pid(const struct pmix_server *s);
 
-/* From now on it stays when this process dies, as long as another process holds the
+/* From now on, the server outlives this process as long as another process holds the
  * private directory (util/private_dir.h). */
 void pmix_server_outlive(struct pmix_server *s);
 
