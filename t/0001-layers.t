@@ -317,8 +317,8 @@ one_file_later () {
 # clashing DIR ROOM...: the rooms below DIR that do not compile as one file.
 clashing () {
 	dir=$1 && shift &&
-	printf 'include Makefile\nflags:\n\t@echo $(DEFS) $(DEFAULT_INCLUDES) $(%s) $(%s)\n' \
-		AM_CPPFLAGS 'filter-out -M%,$(AM_CFLAGS)' >flags.mk &&
+	printf 'include Makefile\nflags:\n\t@:\n$(info $(DEFS) $(DEFAULT_INCLUDES) $(%s) $(%s))\n' \
+		AM_CPPFLAGS 'filter-out -M%,$(AM_CFLAGS)' >flags.mk && # with their quotes
 	flags=$(MAKEFLAGS='' make -s --no-print-directory -C "$builddir" -f "$PWD/flags.mk" flags |
 		tail -n 1) &&
 	for room; do
