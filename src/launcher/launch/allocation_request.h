@@ -10,7 +10,8 @@
 
 struct allocation_request {
     const struct scaling_config *scaling;
-    const struct submit_options *options; /* time, partition, account, qos; NULL: none */
+    /* time, partition, account, qos; NULL: none */
+    const struct submit_options *options;
     int stop_s; /* the workers are asked to stop this long before the end; 0: not */
     const char *name; /* a label for lists of jobs */
     char *const *command;

@@ -21,8 +21,8 @@ struct batch_request {
     const char *dir;      /* absolute: where the command runs */
     const char *prologue; /* shell lines before the command; NULL: none */
     char *const *command;
-    char *const *again; /* in its place if the job comes back from the queue; NULL: the
-                           same */
+    /* the command after a requeue; NULL: the same */
+    char *const *again;
 };
 
 /* The job, as the user can find it. */

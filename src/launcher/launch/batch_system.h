@@ -35,8 +35,9 @@ struct batch_job {
 /* How the batch system ends every job. */
 struct batch_limits {
     double now;         /* Unix time by its own clock, to the second, as it answered */
-    double kill_wait_s; /* from the request to end, at the job's end or when it is
-                           cancelled, until its processes are killed */
+    /* from the request to end, at the job's end or when it is cancelled, until its
+     * processes are killed */
+    double kill_wait_s;
 };
 
 /* The numbers by which a job is known. */

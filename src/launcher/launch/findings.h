@@ -27,8 +27,8 @@ struct findings {
     bool incomplete; /* out of memory: a finding is missing */
 };
 
-/* Add one; the detail is formatted, and made printable. A remedy is ignored if the verdict
- * is ok. */
+/* Add one; the detail is formatted, and made printable. A remedy is ignored if the
+ * verdict is ok. */
 void finding_add(struct findings *f, const char *topic, const char *name,
                  enum verdict verdict, const char *remedy, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));

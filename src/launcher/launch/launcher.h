@@ -37,8 +37,9 @@ struct launch_spec {
      * descriptors are where they write, -1 for --dry-run, and its other end. */
     const char *show;
     int channel, reader;
-    bool overlap; /* an earlier group, or the step that contains this process, may hold
-                     resources that this group needs */
+    /* an earlier group, or the step that contains this process, may hold resources that
+     * this group needs */
+    bool overlap;
     /* How long workers may continue if this process dies after WORKER_STOP_SIGNAL was
      * sent to all of them; before that they die with it. */
     struct finish_terms finish;

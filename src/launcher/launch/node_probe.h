@@ -13,8 +13,9 @@
 enum node_answer {
     NODE_UNKNOWN, /* it could not be asked, or time ran out */
     NODE_SILENT,  /* it was asked and did not answer, or has left the job */
-    NODE_REFUSES, /* its kernel answers, but nothing there can start a worker now: its
-                     workers may be alive, or all its processes may be dead */
+    /* its kernel answers, but nothing there can start a worker now: its workers may be
+     * alive, or all its processes may be dead */
+    NODE_REFUSES,
     NODE_ANSWERS
 };
 

@@ -59,8 +59,9 @@ struct placement {
     int cpus_per_worker;
     int gpus_per_worker; /* that a worker sees: 1 if it has a part of one */
     int gpu_parts;       /* as in scaling_config; 0: workers do not share GPUs */
-    int workers_per_gpu; /* of a node, local ranks 0 to this - 1 have its first GPU, and so
-                            on; 0 and 1: each has its own */
+    /* of a node, local ranks 0 to this - 1 have its first GPU, and so on; 0 and 1: each
+     * has its own */
+    int workers_per_gpu;
     struct gpu_slices slices;
     uint64_t memory_per_worker;
 };
