@@ -12,8 +12,8 @@
 /*
  * *env (an argv vector) is a copy of `base` without the variables of an enclosing PMI
  * or PMIx group, with OMP_NUM_THREADS = CPUs per worker if base does not set it, and,
- * if the plan has GPUs, with their variable = this rank's slice of the GPUs. RAYTRAIN_EFIT
- * if the slice does not exist.
+ * if the plan has GPUs, with their variable = this rank's slice of the GPUs.
+ * RAYTRAIN_EFIT if the slice does not exist.
  */
 int local_env_make(char *const *base, const struct placement *plan, int rank,
                    const struct gpus *gpus, char ***env, struct error *err);
@@ -23,8 +23,8 @@ size_t local_first_gpu(const struct placement *plan, int rank);
 /* "a,b,c" of n names: malloc'ed, NULL if out of memory. */
 char *local_names_join(char *const *names, size_t n);
 
-/* For the keeper and the PMIx server: a copy of `base` without RAYTRAIN_RUN_DIR, by which
- * a process is known to be a worker of a run. */
+/* For the keeper and the PMIx server: a copy of `base` without RAYTRAIN_RUN_DIR, by
+ * which a process is known to be a worker of a run. */
 int local_helper_env_make(char *const *base, char ***env, struct error *err);
 
 #endif
