@@ -245,7 +245,6 @@ unlisted () {
 heads_later () {
 	cat <<-\EOT
 	cmd
-	launcher/callback
 	launcher/check
 	launcher/slurm
 	launcher/train

@@ -1,3 +1,5 @@
+/* callback.c - the table of callbacks, and a list of those of a run, to which events
+ * are passed. */
 #include "callback/callback.h"
 
 #include <stdarg.h>
@@ -33,7 +35,7 @@ bool callback_draws(const struct options *opt)
     return !is_silent(opt) && progress_draws(opt);
 }
 
-/* By enum callback_kind. */
+/* Indexed by enum callback_kind. */
 #define CALLBACK(name) &callback_##name,
 static const struct callback_ops *const kinds[] = {CALLBACKS(CALLBACK)};
 
@@ -155,8 +157,8 @@ void callback_total(struct callback_list *list, int64_t iterations)
     CALL_ALL(list, on_total, iterations);
 }
 
-/* A message of another program or of a script, such as a traceback, is not indented. NULL:
- * it is, or there is no memory. */
+/* Indents a message from another program or script, such as a traceback. NULL: it is
+ * indented already, or out of memory. */
 static char *note_indent(const char *text)
 {
     for (const char *at = text; (at = strchr(at, '\n'));)

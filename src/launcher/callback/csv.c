@@ -1,10 +1,11 @@
 /*
- * csv.c - "csv": the reports that count as RUN/progress.csv, for spreadsheets and pandas.
+ * csv.c - "csv": the reports that count as RUN/progress.csv, for spreadsheets and
+ * pandas.
  *
- * result.json is the authoritative log. With the first attempt of a launcher the file is
- * made anew from it, so that it has what an earlier launcher has not written, and no row
- * that does not count any more. Later reports are added, but if storage is too slow for
- * them, they are dropped, and the file is made anew from result.json again.
+ * result.json is the authoritative log. At the first attempt of each raytrain-run, the
+ * file is rebuilt from it, so that it has the reports that an earlier raytrain-run did
+ * not write, and only rows that still count. Later reports are added; if storage is too
+ * slow, they are dropped, and the file is rebuilt again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@
 struct csv {
     struct callback_list *list;
     struct deferred *writer;
-    bool begun; /* the file has been ordered */
-    bool lost;  /* reports were dropped: it has to be made anew */
+    bool begun; /* the thread was asked to build the file */
+    bool lost;  /* reports were dropped: the file must be rebuilt */
     bool slow_said, failed;
 };
 
@@ -35,7 +36,7 @@ struct csv_writer {
     bool full_said;
 };
 
-/* An item is a report; `null` orders the file anew. */
+/* An item is a report; `null` asks for a rebuild. */
 static int csv_work(void *state, void *const *items, size_t n, bool last,
                     struct error *err)
 {
@@ -54,8 +55,8 @@ static int csv_work(void *state, void *const *items, size_t n, bool last,
         return 0;
     w->full_said = true;
     error_set(err, RAYTRAIN_EINVAL,
-              PROGRESS_CSV " has %d columns, its most: metrics that appear later are "
-                           "in result.json alone",
+              PROGRESS_CSV " has %d columns, the maximum: metrics that appear "
+                           "later are only in result.json",
               PROGRESS_CSV_COLUMNS);
     return 1;
 }
@@ -100,7 +101,7 @@ static int csv_create(struct callback *cb, const struct callback_context *contex
     return 0;
 }
 
-/* Pass on what the thread has to say. */
+/* Pass on messages of the thread. */
 static void csv_listen(struct csv *c)
 {
     struct error what;
@@ -134,7 +135,7 @@ static void csv_attempt_start(struct callback *cb, const json_t *attempt)
     c->begun = true;
 }
 
-/* An infinity is a text, as it is in the file; a report has null for it. */
+/* An infinity is a text, as in the file; a report has null for it. */
 static json_t *value_copy(const json_t *report, const char *name, const json_t *value)
 {
     double number = json_is_null(value) ? metric_number(report, name) : 0;
@@ -143,7 +144,7 @@ static json_t *value_copy(const json_t *report, const char *name, const json_t *
                          : json_deep_copy(value);
 }
 
-/* The thread gets a copy of its own, of what it needs. */
+/* Copies what the thread needs. */
 static json_t *report_copy(const json_t *report)
 {
     json_t *copy = json_object(), *value;

@@ -1,3 +1,4 @@
+/* deferred.c - the thread, its queue of items, and its owner's side. */
 #include "callback/deferred.h"
 
 #include <errno.h>
@@ -10,16 +11,16 @@
 #include "util/clock.h"
 #include "util/thread.h"
 
-#define LISTEN_S 0.1 /* how soon a request to stop ends a wait */
+#define LISTEN_S 0.1 /* how often a wait checks for a request to stop */
 
 struct deferred {
     const struct deferred_ops *ops;
-    void *state; /* the thread's own */
+    void *state; /* used by the thread only */
     double period_s;
     pthread_t thread;
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t changed;
-    void **items; /* that wait: DEFERRED_MOST places */
+    void **items; /* waiting; DEFERRED_MOST entries */
     size_t n;
     bool hurry;     /* do not wait for the end of the period */
     bool working;   /* the thread is outside the lock */
@@ -49,7 +50,7 @@ static void items_free(const struct deferred *d, void **items, size_t n)
         d->ops->item_free(items[i]);
 }
 
-/* Without the lock. */
+/* Called without the lock. */
 static int batch_work(struct deferred *d, void **batch, size_t n, bool last,
                       struct error *what)
 {
@@ -59,7 +60,7 @@ static int batch_work(struct deferred *d, void **batch, size_t n, bool last,
     return rc;
 }
 
-/* What has been posted becomes `batch`. */
+/* Swap: the posted items become `batch`. */
 static void turn(struct deferred *d, void **batch)
 {
     bool last = d->hurry;

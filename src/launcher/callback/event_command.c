@@ -1,8 +1,8 @@
 /*
- * event_command.c - "command": a program of the user's gets each event as a line of JSON
- * on its standard input (raytrain.cfg(5) has the events). "library": the program is
- * raytrain-callback, which passes the lines on to functions in a shared object, so that
- * what they do cannot hurt the run.
+ * event_command.c - "command": a program of the user gets each event as a line of JSON
+ * on its standard input (raytrain.cfg(5) lists the events). "library": the program is
+ * raytrain-callback, which passes the events to functions in a shared object, so that
+ * they cannot harm the run.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -24,9 +24,9 @@ static const char *const event_names[] = {CALLBACK_EVENTS(REGISTRY_WORD)};
 struct command {
     struct listener *listener;
     const struct callback_config *cfg;
-    char **argv;       /* of the program */
-    char *what;        /* what messages call it */
-    unsigned int mask; /* of the events that it gets */
+    char **argv;       /* the program and its arguments */
+    char *what;        /* its name in messages */
+    unsigned int mask; /* the events that it gets */
 };
 
 /* ---- Events ---- */
@@ -50,7 +50,7 @@ static char *event_line(enum callback_event event, json_t *members)
     return line;
 }
 
-/* An event without memory for it is dropped. */
+/* Without memory, the event is dropped. */
 static void command_event_send(struct command *c, enum callback_event event,
                                json_t *members)
 {
@@ -142,7 +142,7 @@ static unsigned int events_mask(const struct callback_config *cfg)
     return cfg->events ? mask : (1u << EVENT_KINDS) - 1;
 }
 
-/* Of several with the same name, all but the first have a number. */
+/* Among several with the same name, all but the first get a number. */
 static int name_find(const struct callback_context *context, const char *program,
                      char **name)
 {
@@ -182,7 +182,7 @@ static void command_start_send(struct command *c,
                                      json_text(context->run_dir)));
 }
 
-/* Takes ownership of argv. program: what messages name. */
+/* Takes ownership of argv. program: for messages. */
 static int start(struct callback *cb, const struct callback_context *context,
                  const char *kind, const char *program, char **argv, struct error *err)
 {

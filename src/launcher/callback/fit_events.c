@@ -1,12 +1,12 @@
 /*
  * fit_events.c - if fit() of the Python module has started this process, and there are
- * UserCallbacks, it gets each event as a line of JSON through a FIFO, whose path is in the
- * environment. It reads at once (share/python/raytrain/_events.py); if it does not, a
- * bounded amount is kept, and later lines are lost, and counted in the next one that is
- * kept.
+ * UserCallbacks, fit() gets each event as a line of JSON through a FIFO, whose path is
+ * in the environment. It reads at once (share/python/raytrain/_events.py). If it does
+ * not, lines are kept up to a limit; later lines are lost, and counted in the next one
+ * that is kept.
  *
- * A method of a callback that fails ends the run: fit() writes why into a file, whose path
- * is in the environment, too, and sends SIGINT.
+ * If a method of a callback fails, the run ends: fit() writes the reason into a file,
+ * whose path is also in the environment, and sends SIGINT.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ struct fit_events {
     struct event_loop *loop;
     struct kept_lines lines;
     int timer;
-    char *failure; /* the path; NULL: there is no memory, or it is not known */
+    char *failure; /* the path; NULL: unknown, or out of memory */
 };
 
 /* ---- Lines ---- */
@@ -54,7 +54,7 @@ static void fit_event_send(struct callback *cb, json_t *members)
 
 /* ---- Events ---- */
 
-/* Now, without waiting for others. */
+/* Sends the line at once, without waiting for more. */
 static void event_send_now(struct callback *cb, json_t *members)
 {
     struct fit_events *f = cb->impl;
@@ -93,7 +93,7 @@ static void fit_attempt_end(struct callback *cb, const json_t *attempt)
         cb, json_pack("{s:s, s:o}", "event", "attempt_end", "attempt", same(attempt)));
 }
 
-/* Until all is written; the reader never waits for anything. */
+/* Until all is written; the reader never blocks. */
 static void fit_events_finish(struct fit_events *f, double seconds)
 {
     double until = clock_now() + seconds;
@@ -134,8 +134,8 @@ static void fit_start_send(struct callback *cb, const struct callback_context *c
                                  json_text(context->run_dir)));
 }
 
-/* The workers must not find the FIFO: they may start runs of their own. A reader that has
- * gone is no reason not to train. */
+/* Removes the FIFO from the environment: workers may start their own runs. If the
+ * reader has gone, training continues. */
 static int fit_events_create(struct callback *cb,
                              const struct callback_context *context, struct error *err)
 {

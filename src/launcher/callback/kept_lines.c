@@ -1,4 +1,4 @@
-/* kept_lines.c - see kept_lines.h. */
+/* kept_lines.c - a buffer before a non-blocking descriptor. */
 #include "callback/kept_lines.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 
 #include "util/clock.h"
 
-#define KEPT_BYTES  ((size_t)4 << 20) /* beside what the pipe holds */
-#define WRITE_BYTES 65536             /* as many do not wait */
-#define RESERVED    4096  /* of them, for a line about lines that are lost */
-#define RETRY_S     0.005 /* a pipe that is full is not tried again before */
+#define KEPT_BYTES  ((size_t)4 << 20) /* in addition to the pipe's buffer */
+#define WRITE_BYTES 65536             /* from this size on, lines are written at once */
+#define RESERVED    4096  /* of KEPT_BYTES, for a line that counts lost lines */
+#define RETRY_S     0.005 /* the pause before a full pipe is tried again */
 
 int kept_lines_open(struct kept_lines *k, struct error *err)
 {
@@ -37,7 +37,7 @@ void kept_lines_write(struct kept_lines *k)
     k->tried = clock_now();
 }
 
-/* Is there room for so many bytes? */
+/* Is there room for n bytes? */
 static bool room_make(struct kept_lines *k, size_t n)
 {
     if (k->n + n > KEPT_BYTES && k->begin >= KEPT_BYTES / 4) {

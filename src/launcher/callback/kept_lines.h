@@ -1,7 +1,7 @@
 /*
  * kept_lines.h - lines of JSON for a pipe or a FIFO, whose reader may be slow. They are
- * kept until they are written, up to a bound; what does not fit is lost, and counted in
- * the next line that is kept: {"event":"lost","lines":N}. No call waits.
+ * kept until they are written, up to a limit; lines that do not fit are lost, and
+ * counted in the next line that is kept: {"event":"lost","lines":N}. No call waits.
  */
 #ifndef RAYTRAIN_CALLBACK_KEPT_LINES_H
 #define RAYTRAIN_CALLBACK_KEPT_LINES_H
@@ -14,7 +14,7 @@
 
 struct kept_lines {
     int fd;     /* non-blocking; -1: closed, and lines are dropped */
-    char *kept; /* lines that are not written yet are in [begin, n) */
+    char *kept; /* lines not written yet are in [begin, n) */
     size_t begin, n;
     double tried; /* when they were written last */
     uint64_t lost;
@@ -25,16 +25,16 @@ struct kept_lines {
         .fd = -1                                                                       \
     }
 
-/* Takes no descriptor: set it. RAYTRAIN_ENOMEM. */
+/* The caller sets fd. RAYTRAIN_ENOMEM. */
 int kept_lines_open(struct kept_lines *k, struct error *err);
 /* Keep a line, which has no newline. False: there is no room. */
 bool kept_lines_add(struct kept_lines *k, const char *line);
-/* A line is lost. */
+/* Count a lost line. */
 void kept_lines_lose(struct kept_lines *k);
-/* As much as the descriptor takes. Closes it if its reader has gone. */
+/* Write as much as the descriptor accepts. Closes it if its reader has gone. */
 void kept_lines_write(struct kept_lines *k);
 bool kept_lines_written(const struct kept_lines *k);
-/* Close the descriptor, and drop what is not written. */
+/* Close the descriptor, and drop unwritten lines. */
 void kept_lines_close(struct kept_lines *k);
 /* The same, and free. KEPT_LINES_INIT is fine. */
 void kept_lines_clear(struct kept_lines *k);

@@ -1,3 +1,5 @@
+/* listener.c - the process, its guard, its log, and its end. Lines wait in
+ * kept_lines.c. */
 #include "callback/listener.h"
 
 #include <ctype.h>
@@ -28,10 +30,10 @@ struct listener {
     struct callback_list *list;
     struct event_loop *loop;
     struct child child;
-    struct child guard; /* of the processes that it starts */
+    struct child guard; /* kills the processes that it has started */
     int guarded;        /* a pipe to the guard; -1: none */
     const char *what;
-    char *log;               /* its path; NULL: there is none */
+    char *log;               /* its path; NULL: none */
     off_t log_begin;         /* where the output of this process begins */
     struct kept_lines lines; /* for its pipe */
     int timer;
@@ -40,8 +42,9 @@ struct listener {
 
 /* ---- The guard ---- */
 
-/* If this process is killed, the kernel kills the child, but not what that has started:
- * the end of a pipe lets another process kill the rest of its group. */
+/* If this process is killed, the kernel kills the child, but not the child's own
+ * children. Then the guard, another process, reads the end of a pipe and kills the rest
+ * of the group. */
 static int guard_start(struct listener *l, struct error *err)
 {
     char group[16];
@@ -65,7 +68,7 @@ static int guard_start(struct listener *l, struct error *err)
     return rc;
 }
 
-/* The group is gone: its number may be that of other processes now. */
+/* The group has ended, and its number may be reused. */
 static void guard_end(struct listener *l)
 {
     child_clear(&l->guard);
@@ -76,7 +79,7 @@ static void guard_end(struct listener *l)
 
 /* ---- The end of the process ---- */
 
-/* The last line of its output that is not empty, printable, or NULL. */
+/* The last non-empty line of its output, made printable, or NULL. */
 static char *last_line(const struct listener *l)
 {
     char text[TAIL_BYTES + 1];
@@ -113,7 +116,7 @@ static void end_note(const struct listener *l, int status, bool early)
     free(line);
 }
 
-/* It is not started again: it would not know what the first one has seen. */
+/* It is not restarted: it would lack the earlier events. */
 static void group_gone(struct listener *l, int status, bool note)
 {
     guard_end(l);
@@ -168,7 +171,7 @@ void listener_send(struct listener *l, const char *line, bool now)
 
 /* ---- Start ---- */
 
-/* A name for a file. */
+/* The path of the log, with a safe file name. */
 static char *log_path(const char *run_dir, const char *name, struct error *err)
 {
     char *path = NULL;
@@ -183,7 +186,7 @@ static char *log_path(const char *run_dir, const char *name, struct error *err)
     return path;
 }
 
-/* A FIFO without a reader does not hold up the run. */
+/* Does not block on a FIFO without a reader. */
 static int file_open(const char *path, struct error *err)
 {
     int fd = open(path, FS_WRITE | O_CREAT | O_APPEND, 0666);
@@ -191,7 +194,7 @@ static int file_open(const char *path, struct error *err)
     return fd < 0 ? fs_error(err, "create", path) : fd;
 }
 
-/* -1: its output is lost, which is reported. */
+/* -1: its output is lost, with a note. */
 static int log_open(struct listener *l, const char *run_dir, const char *name)
 {
     struct error err;
@@ -272,8 +275,8 @@ int listener_start(char *const *argv, const char *what, const char *name,
 
 /* ---- Finish ---- */
 
-/* Until it has ended; false: it has not in so many seconds, or the user does not want to
- * wait. Gives it a last line, if that is not NULL. */
+/* Wait until it has ended, after a last line if that is not NULL. False: not within
+ * `seconds`, or the user does not want to wait. */
 static bool wait_end(struct listener *l, const char *line, double seconds)
 {
     double until = clock_now() + seconds;

@@ -1,10 +1,10 @@
 /*
  * listener.h - a process that gets lines on its standard input. It may be slow, hang or
- * die: nothing here waits for it but listener_finish(), which has a limit.
+ * die: only listener_finish() waits for it, for a limited time.
  *
- * Lines gather for a moment before they are written. If the process does not read them,
- * a bounded amount is kept, and further lines are lost; the next line that it gets after
- * that is {"event":"lost","lines":N}. All calls come from the launcher's thread.
+ * Lines are gathered for a moment before they are written. If the process does not read
+ * them, lines are kept up to a limit, and further lines are lost; the next line that it
+ * gets is {"event":"lost","lines":N}. All calls come from the launcher's thread.
  */
 #ifndef RAYTRAIN_CALLBACK_LISTENER_H
 #define RAYTRAIN_CALLBACK_LISTENER_H
@@ -13,17 +13,17 @@
 
 struct listener;
 
-/* Start it, with RUN/logs/callback-NAME.log as its output. what: what messages call it;
- * argv outlives it. */
+/* Start it, with RUN/logs/callback-NAME.log as its output. what: its name in messages;
+ * argv must outlive it. */
 int listener_start(char *const *argv, const char *what, const char *name,
                    const struct callback_context *context, struct listener **out,
                    struct error *err);
-/* A line without its newline. now: it does not wait for others. */
+/* Send a line, without its newline. now: without waiting for more lines. */
 void listener_send(struct listener *l, const char *line, bool now);
-/* Give it what it has not read yet, a last line (NULL: none), and end of file; end it if
- * it has not ended after so many seconds. */
+/* Give it the rest, a last line (NULL: none), and end of file; kill it if it has not
+ * ended within `seconds`. */
 void listener_finish(struct listener *l, const char *line, double seconds);
-/* The same, without a line and messages. NULL is fine. */
+/* The same without a last line and messages. NULL is fine. */
 void listener_destroy(struct listener *l);
 
 #endif

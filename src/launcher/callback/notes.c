@@ -1,4 +1,4 @@
-/* notes.c - in place of the progress display if none is wanted: messages alone. */
+/* notes.c - only messages, in place of the progress display. */
 #include "callback/callback.h"
 #include "event/outlet.h"
 

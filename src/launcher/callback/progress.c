@@ -1,7 +1,7 @@
 /*
- * progress.c - what the user sees on standard error while a run goes on: a block that is
- * redrawn on a terminal, lines elsewhere, and a summary at the end. What it knows and
- * how that looks is in the room view.
+ * progress.c - what the user sees on standard error during a run: a block that is
+ * redrawn on a terminal, lines elsewhere, and a summary at the end. The state that is
+ * shown, and its layout, are in view/.
  *
  *   Checkpoints    on storage
  *   Output         messages, the block, plain lines
@@ -25,22 +25,23 @@
 #include "view/summary.h"
 #include "view/terminal.h"
 
-#define TICK_S        0.2 /* how often it is looked whether to print */
-#define DRAW_EVERY_S  0.1 /* the block is not drawn more often */
-#define PLAIN_EVERY_S 5.0 /* nor are lines of reports printed; the last one always is */
+#define TICK_S       0.2 /* how often to check whether to print */
+#define DRAW_EVERY_S 0.1 /* the shortest time between two drawings */
+/* between lines for reports; the last one is always printed */
+#define PLAIN_EVERY_S 5.0
 
 struct progress {
     struct run_state view;
     struct terminal terminal;
-    enum progress_style style; /* BAR: there is a terminal; else PLAIN */
+    enum progress_style style; /* BAR on a terminal; else PLAIN */
     struct event_loop *loop;   /* NULL: none */
     int timer;
     const char *run_dir;
-    bool keep_run;         /* the run directory stays, also that of a prediction */
+    bool keep_run;         /* keep the run directory, even that of a prediction */
     bool pending;          /* the last report has not been printed as a line */
-    double printed, drawn; /* when that was last done */
+    double printed, drawn; /* when they were last done */
     long second;           /* of the elapsed time, as drawn */
-    bool changed;          /* since then */
+    bool changed;          /* since the last drawing */
 };
 
 /* ---- Checkpoints ---- */
@@ -61,7 +62,7 @@ static void checkpoint_look(struct progress *p, int64_t iteration, double now)
 
 /* ---- Output ---- */
 
-/* Not while the terminal is that of another job, such as the shell's. */
+/* Not while another job, such as the shell, has the terminal. */
 static bool is_block(const struct progress *p)
 {
     return p->style == PROGRESS_BAR && !terminal_is_taken(p->terminal.fd);
@@ -119,7 +120,7 @@ static int on_tick(void *arg, struct error *err)
     return 0;
 }
 
-/* A line that stays. The outlet removes the block first. */
+/* Print a line that stays. The outlet removes the block first. */
 static void text_say(struct progress *p, const char *text)
 {
     if (!is_block(p))
@@ -188,7 +189,7 @@ static void on_total(struct callback *cb, int64_t iterations)
     p->changed = true;
 }
 
-/* An asynchronous save is over when the next one begins. */
+/* An asynchronous save has ended when the next one begins. */
 static void progress_report(struct callback *cb, const json_t *report)
 {
     struct progress *p = cb->impl;

@@ -1,6 +1,6 @@
 /*
- * progress_csv.c - the sections: values; columns and rows in memory; the file: appended
- * to, or replaced; all reports of a run.
+ * progress_csv.c - values, columns and rows in memory, the file, which is appended to
+ * or replaced, and a rebuild from all reports of a run.
  */
 #include "callback/progress_csv.h"
 
@@ -22,7 +22,8 @@
 #define FIRST_COLUMN "training_iteration"
 #define BY_RANK      "by_rank"
 
-/* Replacing the file takes at most this share of the time, unless so many bytes wait. */
+/* Replacing the file takes at most this share of the time, unless more than this many
+ * bytes wait. */
 #define REPLACE_SHARE 0.05
 #define HELD_BYTES    ((size_t)8 << 20)
 
@@ -34,13 +35,15 @@ struct progress_csv {
     json_t **row;  /* the values of one report, by column: borrowed */
     bool full;
     int64_t iteration;                      /* of the last row; -1: none */
-    int64_t known_attempt, known_iteration; /* progress_csv_rebuild() has read up to */
-    char *text; /* rows that are not in the file yet, in a stream */
+    /* the last report that progress_csv_rebuild() has read */
+    int64_t known_attempt, known_iteration;
+    char *text; /* a stream of rows not in the file yet */
     size_t text_bytes;
     FILE *rows;
-    int fd;                       /* the file; -1: there is none */
+    int fd;                       /* the file; -1: none */
     size_t columns_in_file;       /* in its header */
-    double replaced, replacing_s; /* when the file was replaced, and how long it took */
+    /* when the file was last replaced, and how long that took */
+    double replaced, replacing_s;
 };
 
 /* ---- Values ---- */
@@ -118,8 +121,8 @@ static int column_add(struct progress_csv *csv, const char *name)
     return 0;
 }
 
-/* The column's number, in a new column if need be; PROGRESS_CSV_COLUMNS: none is left.
- * -1 without memory. */
+/* The column's number; a new column is added if necessary. PROGRESS_CSV_COLUMNS: none
+ * is left. -1 without memory. */
 static int column_of(struct progress_csv *csv, const char *name)
 {
     const json_t *number = json_object_get(csv->index, name);
@@ -147,7 +150,7 @@ static int row_write(struct progress_csv *csv, const json_t *report)
         column = column_of(csv, name);
         if (column < 0)
             return -1;
-        csv->row[column] = value; /* there is one place more than columns */
+        csv->row[column] = value; /* there is one entry more than columns */
     }
     for (size_t i = 0; i < csv->n_names; i++) {
         if (i > 0)
@@ -174,16 +177,16 @@ static int rows_begin(struct progress_csv *csv)
 
 /* ---- Copying rows ---- */
 
-/* A copy of rows: each gets as many columns as there are now, and the first one of a
- * later iteration than `until` ends it. */
+/* Copies rows, padded to the present number of columns, up to the first row of a later
+ * iteration than `until`. */
 struct copy {
     FILE *out;
     size_t columns;
     int64_t until;
     bool over;
-    /* of the present row */
+    /* in the present row */
     bool begun, quoted;
-    char number[24]; /* its first field, as long as that is not known */
+    char number[24]; /* its first field, while incomplete */
     size_t n_number, fields;
 };
 
@@ -217,7 +220,7 @@ static void byte_copy(struct copy *copy, int c)
             return;
     }
     if (c == '"')
-        copy->quoted = !copy->quoted; /* twice for a quotation mark in a text */
+        copy->quoted = !copy->quoted; /* toggled twice by a doubled quotation mark */
     if (c == '\n' && !copy->quoted) {
         row_end(copy);
         return;
@@ -236,7 +239,7 @@ static void header_write(const struct progress_csv *csv, FILE *out)
     putc('\n', out);
 }
 
-/* Skip the header: names may be quoted. */
+/* Skip the header, in which names may be quoted. */
 static void header_skip(FILE *in)
 {
     bool quoted = false;
@@ -246,7 +249,7 @@ static void header_skip(FILE *in)
         quoted ^= c == '"';
 }
 
-/* The rows of the file up to the iteration, and then those in memory. */
+/* Copy the file's rows up to the iteration, and then those in memory. */
 static int rows_copy(struct progress_csv *csv, int64_t until, FILE *out,
                      struct error *err)
 {
@@ -278,7 +281,7 @@ static void file_close(struct progress_csv *csv)
     csv->fd = -1;
 }
 
-/* Write the file as `temp`, and give it its name. */
+/* Write the file as `temp`, and rename it. */
 static int file_make(struct progress_csv *csv, const char *temp, int64_t until,
                      struct error *err)
 {
@@ -332,7 +335,7 @@ static int file_append(struct progress_csv *csv, struct error *err)
     if (end < 0 || fs_write_full(csv->fd, csv->text, csv->text_bytes) < 0) {
         fs_error(err, "write", csv->path);
         if (end >= 0 && ftruncate(csv->fd, end) < 0)
-            return -1; /* half a row stays: the file is made anew later */
+            return -1; /* a partial row stays: the file is rebuilt later */
         return -1;
     }
     return rows_begin(csv) < 0 ? error_no_memory(err) : 0;
@@ -409,7 +412,7 @@ static void csv_row_add(void *arg, const json_t *report)
     r->iteration = integer_of(report, FIRST_COLUMN);
 }
 
-/* Into the file of another name, which then becomes the file. */
+/* Write a file with a temporary name, which then replaces the file. */
 static int rebuild_as(struct progress_csv *csv, struct rebuild *r, char *temp,
                       struct error *err)
 {

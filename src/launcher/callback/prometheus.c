@@ -1,7 +1,7 @@
 /*
  * prometheus.c - "prometheus": the state of the run as a file in the text format of
- * Prometheus, for the textfile collector of node_exporter. It is replaced, under another
- * name first, at most once in interval_s, and when the run ends.
+ * Prometheus, for the textfile collector of node_exporter. It is replaced, by a rename,
+ * at most once in interval_s, and when the run ends.
  */
 #include <ctype.h>
 #include <math.h>
@@ -36,7 +36,7 @@ struct prometheus {
 
 /* ---- The text ---- */
 
-/* A number as Prometheus spells it. */
+/* A number as Prometheus writes it. */
 static void number_write(FILE *out, double value)
 {
     if (isnan(value))
@@ -88,8 +88,7 @@ static void status_write(FILE *out, const struct prometheus *p)
 {
     static const char *const all[] = {"running", "finished", "stopped", "failed"};
 
-    head_write(out, "run_status",
-               "1 for the status that the run has, 0 for the others.");
+    head_write(out, "run_status", "1 for the status of the run, 0 for the others.");
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         fputs("raytrain_run_status{run=", out);
         label_write(out, p->run);
@@ -97,13 +96,13 @@ static void status_write(FILE *out, const struct prometheus *p)
     }
 }
 
-/* What stands for a character of a metric's name. */
+/* The character in place of one in a metric's name. */
 static char name_char(char c)
 {
     return c == '\0' || isalnum((unsigned char)c) ? c : '_';
 }
 
-/* The name of a user's metric: "train/loss" is metric_train_loss. */
+/* The name of a user's metric: "train/loss" becomes metric_train_loss. */
 static void name_write(FILE *out, const char *metric)
 {
     fputs("raytrain_metric_", out);
@@ -111,7 +110,7 @@ static void name_write(FILE *out, const char *metric)
         putc(name_char(*metric), out);
 }
 
-/* 0: two metrics have the same name. The label `metric` tells them apart. */
+/* 0: the two metrics have the same name, and differ in the label `metric`. */
 static int name_order(const char *a, const char *b)
 {
     while (*a && name_char(*a) == name_char(*b)) {
@@ -139,7 +138,7 @@ static void metric_write(FILE *out, const struct prometheus *p, const char *metr
     number_write(out, metric_number(p->report, metric));
 }
 
-/* The metrics, which have the same name: their lines must be together. */
+/* Metrics with the same name: their lines must be together. */
 static void group_write(FILE *out, const struct prometheus *p, const char **metrics,
                         size_t n)
 {
@@ -235,10 +234,10 @@ static char *text_make(const struct prometheus *p)
 
 struct place {
     char *path; /* may be a directory */
-    char *name; /* of the file in it */
+    char *name; /* the file's name in it */
 };
 
-/* The file at `path`, or of that name in the directory that it names. malloc'ed. */
+/* The file at `path`, or the file `name` in it if it is a directory. malloc'ed. */
 static char *file_of(const struct place *place)
 {
     const char *path = place->path;
@@ -253,7 +252,7 @@ static char *file_of(const struct place *place)
     return n < 0 ? NULL : file;
 }
 
-/* Others may read it: a collector is another user. */
+/* Readable for others: the collector is another user. */
 static int item_write(const char *file, const char *text, struct error *err)
 {
     if (fs_replace(file, text, strlen(text), 0644, err) < 0)
@@ -261,7 +260,7 @@ static int item_write(const char *file, const char *text, struct error *err)
     return chmod(file, 0644) < 0 ? fs_error(err, "change the mode of", file) : 0;
 }
 
-/* Only the latest text is written. */
+/* Writes only the latest text. */
 static int prometheus_work(void *state, void *const *items, size_t n, bool last,
                            struct error *err)
 {
@@ -289,7 +288,7 @@ static void place_free(void *state)
     free(place);
 }
 
-/* RUN/metrics.prom, or what `path` says. NULL without memory. */
+/* RUN/metrics.prom, or the setting `path`. NULL without memory. */
 static struct place *place_new(const struct callback_context *context)
 {
     const char *path = context->config->path;

@@ -2,9 +2,9 @@
  * tensorboard.c - "tensorboard": reports as scalars, and the hyperparameters, in event
  * files in the run directory (tfevents/run_events.h). A thread writes them.
  *
- * result.json is the authoritative log. With the first attempt of a launcher, what the
- * files lack is added from it, and again if reports were dropped because storage is too
- * slow.
+ * result.json is the authoritative log. Reports that the files lack are added from it
+ * at the first attempt of each raytrain-run, and after reports were dropped because
+ * storage is too slow.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 struct tensorboard {
     struct callback_list *list;
     struct deferred *writer;
-    bool begun; /* catching up has been ordered */
-    bool lost;  /* reports were dropped: it has to be ordered again */
+    bool begun; /* the thread was asked to catch up */
+    bool lost;  /* reports were dropped: ask again */
     bool slow_said, failed;
 };
 
@@ -29,7 +29,7 @@ struct tensorboard {
 
 static int parameters_flatten(json_t *all, const char *prefix, const json_t *group);
 
-/* Lists are texts. */
+/* Lists become texts. */
 static int parameter_add(json_t *all, const char *name, const json_t *value)
 {
     char *text;
@@ -50,7 +50,7 @@ static int parameter_add(json_t *all, const char *name, const json_t *value)
     return rc;
 }
 
-/* Put the items of a group into all, which has no groups: "optimizer/rate". */
+/* Put the items of a group into `all` with names such as "optimizer/rate". */
 static int parameters_flatten(json_t *all, const char *prefix, const json_t *group)
 {
     const char *name;
@@ -69,7 +69,7 @@ static int parameters_flatten(json_t *all, const char *prefix, const json_t *gro
     return rc;
 }
 
-/* What the run was asked to do, by which runs are compared. NULL without memory. */
+/* The hyperparameters, by which runs are compared. NULL without memory. */
 static json_t *parameters_of(const struct train_config *cfg)
 {
     json_t *all = json_object();
@@ -104,7 +104,7 @@ static int item_work(struct run_events *events, const json_t *item, struct error
     return run_events_add(events, item, err);
 }
 
-/* Storage may be well again some time: the work goes on, and says so once. */
+/* Storage may recover: the work continues, with one message. */
 static int work(void *state, void *const *items, size_t n, bool last, struct error *err)
 {
     struct writer *w = state;
@@ -164,7 +164,7 @@ static int tensorboard_create(struct callback *cb,
     return 0;
 }
 
-/* Pass on what the thread has to say. */
+/* Pass on messages of the thread. */
 static void listen(struct tensorboard *t)
 {
     struct error what;
@@ -175,7 +175,7 @@ static void listen(struct tensorboard *t)
     t->failed = failed;
     callback_note(t->list, "tensorboard: %s; %s", what.text,
                   failed ? "raytrain-run --resume adds the reports that are missing"
-                         : "the reports are kept, and it is tried again");
+                         : "the reports are kept, and will be written later");
 }
 
 static void catch_up_order(struct tensorboard *t)
@@ -215,7 +215,7 @@ static void tensorboard_report(struct callback *cb, const json_t *report)
                            "result.json");
 }
 
-/* A run that was stopped is to be continued. */
+/* A stopped run is not over: it will be continued. */
 static void status_post(struct tensorboard *t, const json_t *result)
 {
     const char *status = json_string_value(json_object_get(result, "status"));
