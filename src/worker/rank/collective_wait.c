@@ -1,3 +1,7 @@
+/*
+ * collective_wait.c - records a wait in the rank status file, and forms the warning and
+ * the error about ranks that do not agree.
+ */
 #include "config.h"
 #include "rank/collective_wait.h"
 
@@ -18,7 +22,7 @@ void collective_wait_begin(struct collective_wait *w, const char *call)
     stack_trace_set_call(call, w->calls);
 }
 
-/* A failure here is no reason to fail. */
+/* A failure is ignored: the record is only for the user. */
 static void place_record(const struct collective_wait *w)
 {
     if (w->place)
@@ -132,7 +136,7 @@ void collective_wait_hook(void *arg, double waited_s)
     if (waited_s < w->next_note)
         return;
     w->next_note += COLLECTIVE_WAIT_NOTE_S;
-    /* Most ranks need not read the records of all ranks. */
+    /* Only the lowest rank that waits reads the records of all ranks. */
     if (w->place &&
         !rank_status_is_lowest(w->place, RANK_STATUS_WAITING, w->call, w->calls))
         return;

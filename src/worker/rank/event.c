@@ -1,3 +1,4 @@
+/* event.c - the events of the attempt as JSON; protocol/events.h writes them. */
 #include "config.h"
 #include "rank/event.h"
 

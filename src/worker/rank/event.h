@@ -1,10 +1,9 @@
 /*
- * event.h - what this rank reports to the launcher while the training goes on: events
- * of the attempt (protocol/events.h). The launcher shows notes and warnings to the
- * user.
+ * event.h - what this rank reports to the launcher during the training: events of the
+ * attempt (protocol/events.h). The launcher shows notes and warnings to the user.
  *
- * An event that cannot be written is dropped: it must never be the reason that a
- * training ends, and storage that is in trouble shows elsewhere.
+ * An event that cannot be written is dropped: it must not end the training, and other
+ * calls report storage that fails.
  */
 #ifndef RAYTRAIN_RANK_EVENT_H
 #define RAYTRAIN_RANK_EVENT_H
@@ -14,7 +13,8 @@
 
 #include "protocol/events.h"
 
-/* log_dir: NULL if there is no run, and the event is dropped. kind: one of the EVENT_ words. */
+/* log_dir: NULL if there is no run, and the event is dropped. kind: one of the EVENT_
+ * words. */
 void event_add(const char *log_dir, const char *kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

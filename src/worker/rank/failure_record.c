@@ -1,3 +1,4 @@
+/* failure_record.c - creates error.json so that only the first rank that fails does. */
 #include "config.h"
 #include "rank/failure_record.h"
 
@@ -31,8 +32,8 @@ static int fd_fill(int fd, const char *text)
     return fsync(fd);
 }
 
-/* A new file with these bytes, synced. */
-static int file_create(const char *path, const char *text, struct error *err)
+/* Create a file with this text, and sync it. */
+static int record_file_create(const char *path, const char *text, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     int rc = 0;
@@ -48,9 +49,9 @@ static int file_create(const char *path, const char *text, struct error *err)
     return rc;
 }
 
-/* By an unnamed file, so that nothing is left if the launcher kills this process on the
- * way. 1: published, or another rank was first; 0: not supported here, or it has failed
- * this time. */
+/* Use an unnamed file, so that nothing is left if the launcher kills this process
+ * meanwhile. 1: published, or another rank was first; 0: it failed, or is not supported
+ * here. */
 static int record_publish_unnamed(const char *log_dir, const char *path,
                                   const char *text)
 {
@@ -77,14 +78,14 @@ static int record_publish_named(const char *path, const char *text, struct error
 
     if (!temp)
         return error_no_memory(err);
-    if (file_create(temp, text, err) < 0) {
+    if (record_file_create(temp, text, err) < 0) {
         free(temp);
         return -1;
     }
     if ((fault_point("failure.record", 0) < 0 || link(temp, path) < 0) &&
         errno != EEXIST) {
         if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)
-            rc = file_create(path, text, err);
+            rc = record_file_create(path, text, err);
         else
             rc = fs_error(err, "create", path);
     }

@@ -1,3 +1,7 @@
+/*
+ * gpu_share.c - cuts the lists of visible GPUs that Slurm has set for all tasks of a
+ * node.
+ */
 #include "config.h"
 
 #include "rank/gpu_share.h"
@@ -21,7 +25,7 @@ static long local_id(void)
     return end != text && *end == '\0' && id >= 0 && id < INT_MAX ? id : -1;
 }
 
-/* The position after the first n names of "a,b,c"; NULL: it has fewer. */
+/* Skip the first n names of "a,b,c"; NULL if there are not that many. */
 static const char *names_skip(const char *list, long n)
 {
     for (; n > 0; n--) {
@@ -34,7 +38,7 @@ static const char *names_skip(const char *list, long n)
     return list;
 }
 
-/* A list that is too short for this worker is not that of all tasks: it stays. */
+/* A list that is too short for this worker is not the list of all tasks: it stays. */
 static int list_take(const char *variable, long place, int each, struct error *err)
 {
     const char *list = getenv(variable), *start, *end;
@@ -60,7 +64,7 @@ static int list_take(const char *variable, long place, int each, struct error *e
 
 int gpu_share_take(int each, int sharing, struct error *err)
 {
-    /* what Slurm sets for GPUs of NVIDIA, AMD and Intel */
+    /* Slurm sets these for GPUs of NVIDIA, AMD and Intel. */
     static const char *const lists[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
                                         "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
                                         "ZE_AFFINITY_MASK"};

@@ -1,7 +1,7 @@
 /*
- * gpu_watch.c - see gpu_watch.h.
+ * gpu_watch.c - the thread that watches the GPUs of this worker through site/nvml.h.
  *
- *   Filled    who else is on a GPU
+ *   Filled    processes of others on a GPU
  *   Errors    Xids, and GPUs that do not answer
  *   Samples   for the reports
  *   The thread
@@ -24,14 +24,14 @@
 #include "util/quote.h"
 #include "util/thread.h"
 
-#define LOOK_S        0.05 /* between two looks for errors */
+#define LOOK_S        0.05 /* between two checks for errors */
 #define SAMPLE_S      1.0
 #define OLD_S         5.0
-#define SETTLE_S      0.3 /* that a failed worker waits for an error to be reported */
-#define STOP_S        1.0 /* that the end waits for the thread */
+#define SETTLE_S      0.3 /* how long a failed worker waits for a report of an error */
+#define STOP_S        1.0 /* how long gpu_watch_stop() waits for the thread */
 #define PROCESSES_MAX 64
 #define NAMED_MAX     3   /* processes in a warning */
-#define FREE_LEAST    0.5 /* of the memory; less is worth a warning */
+#define FREE_LEAST    0.5 /* of the memory; with less, the user is warned */
 #define GIB           (1024.0 * 1024 * 1024)
 
 struct gpu_watch {
@@ -44,13 +44,13 @@ struct gpu_watch {
     int seen[NVML_CARDS_MAX]; /* the last Xid of each */
 };
 
-/* What several threads use. It outlives the watch: the thread may be left behind in a
- * call that does not return. */
+/* What the threads share. It outlives the watch, since the thread may be in a call that
+ * does not return. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool stop, ended;
-    bool look;   /* the thread is to look at once */
+    bool look;   /* the thread checks at once */
     bool failed; /* an error was seen */
     double at;   /* of the sample; 0: none */
     struct gpu_sample sample;
@@ -58,7 +58,7 @@ static struct {
 
 /* ---- Filled ---- */
 
-/* The value of a variable of another process that this user may look at. */
+/* Does another process, which this user may inspect, have this variable and value? */
 static bool process_has(int pid, const char *name, const char *value)
 {
     char path[64], *line = NULL;
@@ -91,7 +91,7 @@ static void command_name(int pid, char name[32])
     fclose(f);
 }
 
-static bool is_own(const struct gpu_watch *w, int pid)
+static bool process_is_own(const struct gpu_watch *w, int pid)
 {
     return pid == (int)getpid() || process_has(pid, "RAYTRAIN_RUN_DIR", w->run_dir);
 }
@@ -111,13 +111,13 @@ static int others_find(const struct gpu_watch *w, const struct nvml_card *card,
     int n = nvml_processes(card, found, PROCESSES_MAX), others = 0;
 
     for (int i = 0; i < n; i++)
-        if (!is_own(w, found[i].pid))
+        if (!process_is_own(w, found[i].pid))
             found[others++] = found[i];
     qsort(found, (size_t)others, sizeof *found, fullest_first);
     return n > 0 && others == 0 ? -1 : others;
 }
 
-/* "process 4711 (python3) uses 77.0 GiB, ..."; what cannot be seen is said, too. */
+/* "process 4711 (python3) uses 77.0 GiB, ..."; or that its processes cannot be seen. */
 static void processes_print(const struct nvml_process found[], int n, FILE *out)
 {
     for (int i = 0; i < n && i < NAMED_MAX; i++) {
@@ -133,7 +133,7 @@ static void processes_print(const struct nvml_process found[], int n, FILE *out)
             fputs(" is on it", out);
     }
     if (n == 0)
-        fputs("whose process that is cannot be seen here", out);
+        fputs("the process that uses it cannot be seen here", out);
 }
 
 /* "GPU 1 (PCI 00000000:41:00.0)" */
@@ -146,8 +146,8 @@ static void card_print(const struct nvml_card *card, FILE *out)
         fprintf(out, " (PCI %s)", card->pci);
 }
 
-/* At the start the worker itself has taken nothing, or not much; others of this run that share
- * the card may have been faster. */
+/* At the start the worker itself uses no memory, or not much. Others of this run that
+ * share the GPU may have started before. */
 static void fill_look(const struct gpu_watch *w, const struct nvml_card *card)
 {
     struct nvml_process others[PROCESSES_MAX];
@@ -191,7 +191,7 @@ static void error_report(struct gpu_watch *w, const struct nvml_card *card,
     pthread_mutex_unlock(&shared.lock);
 }
 
-/* Of one that comes again and again, the first. */
+/* Report new errors; one that repeats is reported once. */
 static void errors_look(struct gpu_watch *w)
 {
     char what[160];
@@ -275,8 +275,8 @@ static struct timespec from_now(double seconds)
     return until;
 }
 
-/* Until the next look is due. true: stop. *now: a sample is wanted. */
-static bool rest(bool *now)
+/* Wait until the next check is due. True: stop. *now: take a sample. */
+static bool watch_rest(bool *now)
 {
     struct timespec until = from_now(LOOK_S);
     bool stop;
@@ -309,7 +309,7 @@ static void look_on(struct gpu_watch *w)
             sample_take(w);
             sampled = clock_now();
         }
-    } while (!rest(&now));
+    } while (!watch_rest(&now));
     errors_look(w);
     nvml_errors_free(w->errors);
 }
@@ -370,7 +370,7 @@ struct gpu_watch *gpu_watch_start(const struct gpu_watch_spec *spec)
     return w;
 }
 
-/* Wait for a change, for so long in all. With the lock. */
+/* Wait for a change until then. The caller holds the lock. */
 static bool wait_until(const struct timespec *until)
 {
     return pthread_cond_clockwait(&shared.wake, &shared.lock, CLOCK_MONOTONIC, until) !=
@@ -395,7 +395,7 @@ void gpu_watch_settle(struct gpu_watch *w)
     }
 }
 
-/* What a thread still uses that does not come back is left to it. */
+/* If the thread does not end, what it uses is not freed. */
 void gpu_watch_stop(struct gpu_watch *w)
 {
     struct timespec until = from_now(STOP_S);

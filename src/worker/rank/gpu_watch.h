@@ -1,13 +1,13 @@
 /*
- * gpu_watch.h - the GPUs of this worker while it trains, seen through the driver's
- * library (site/nvml.h), by a thread of its own, so that a driver that does not answer
- * delays nothing. It
+ * gpu_watch.h - watches the GPUs of this worker while it trains, through the driver's
+ * library (site/nvml.h) and in a thread of its own, so that a driver that does not
+ * answer does not delay training. It
  *
  *   - warns at the start if a GPU is filled by processes that are not of this run,
  *   - samples how full and how busy the GPUs are, once a second, for the reports,
  *   - tells the launcher of errors of a GPU, as soon as the driver reports them.
  *
- * Without NVIDIA's driver there is none of this. Nothing that it meets ends a training.
+ * Without NVIDIA's driver it does nothing. No failure here ends the training.
  */
 #ifndef RAYTRAIN_RANK_GPU_WATCH_H
 #define RAYTRAIN_RANK_GPU_WATCH_H
@@ -18,7 +18,7 @@
 
 struct gpu_watch;
 
-/* Borrowed for the time of the call. */
+/* Borrowed during the call. */
 struct gpu_watch_spec {
     const char *log_dir; /* for events */
     const char *node;    /* as the launcher knows it */
@@ -29,11 +29,10 @@ struct gpu_watch_spec {
 /* Starts a thread with all signals blocked; there is one watch in a process. NULL if it
  * cannot be started. */
 struct gpu_watch *gpu_watch_start(const struct gpu_watch_spec *spec);
-/* This worker has failed: wait, a moment only, until the driver had time to report an
- * error of a GPU. The launcher has it then. */
+/* This worker has failed: wait a moment, so that an error that the driver reports
+ * reaches the launcher. */
 void gpu_watch_settle(struct gpu_watch *w);
-/* Ends the thread, unless it is in a call of the driver that does not return. NULL is
- * fine. */
+/* Ends the thread, unless it is in a driver call that does not return. Accepts NULL. */
 void gpu_watch_stop(struct gpu_watch *w);
 
 /* The last sample. */
@@ -42,7 +41,7 @@ struct gpu_sample {
     double memory_used;  /* bytes, of all of them together */
     double memory_total; /* likewise */
 };
-/* false: there is none, or it is old. */
+/* False if there is none, or if it is too old. */
 bool gpu_watch_sample(struct gpu_sample *sample);
 
 #endif

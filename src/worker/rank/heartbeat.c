@@ -1,3 +1,7 @@
+/*
+ * heartbeat.c - the thread that writes heartbeats, and kills a worker that was given
+ * up.
+ */
 #include "config.h"
 
 #include "rank/heartbeat.h"
@@ -19,12 +23,14 @@
 #include "util/fs.h"
 #include "util/thread.h"
 
-#define LOOKS_PER_S 8.0   /* of all nodes together, */
-#define LOOK_MAX_S  600.0 /* but each node at least this often */
+/* All nodes together look for the next attempt this often, and each node at least once
+ * in LOOK_MAX_S. */
+#define LOOKS_PER_S 8.0
+#define LOOK_MAX_S  600.0
 
 struct heartbeat {
     char *path;
-    int fd; /* of the file, open for as long as writing to it succeeds; or -1 */
+    int fd; /* for the file: open while writing to it succeeds, else -1 */
     char *node;
     size_t place;
     unsigned look_every; /* beats, so that the nodes together do not look too often */
@@ -37,7 +43,7 @@ struct heartbeat {
     bool stop;           /* under the lock */
 };
 
-/* The file stays open: to open it for each beat would cost shared storage far more than
+/* The file stays open: opening it for each beat would cost shared storage far more than
  * the write. A beat that cannot be written is lost. */
 static void beat(struct heartbeat *hb, unsigned long count)
 {
@@ -50,7 +56,7 @@ static void beat(struct heartbeat *hb, unsigned long count)
 }
 
 /* Wait until the next beat is due; true: stop. */
-static bool rest(struct heartbeat *hb)
+static bool beat_wait(struct heartbeat *hb)
 {
     struct timespec until;
     bool stop;
@@ -71,9 +77,9 @@ static bool rest(struct heartbeat *hb)
     return stop;
 }
 
-/* The launcher starts the next attempt when this one is over. This lists the directory
- * rather than looking up the name: network storage would cache that the name does not
- * exist, also for the next attempt's workers on this node. The nodes take turns. */
+/* Has the launcher started the next attempt? This lists the directory rather than
+ * looking up the name: network storage would cache that the name does not exist, also
+ * for the next attempt's workers on this node. The nodes take turns. */
 static bool is_given_up(const struct heartbeat *hb, unsigned long count)
 {
     return (count + hb->place) % hb->look_every == 0 &&
@@ -89,7 +95,7 @@ unsigned heartbeat_look_every(int n_nodes, double every_s)
     return turns > 1 ? (unsigned)turns : 1;
 }
 
-/* When this rank has last taken part in a report, in ms; 0: not yet. */
+/* The time of the last report in which this rank took part, in ms; 0: none. */
 static _Atomic int64_t reported_ms;
 
 void heartbeat_reported(void)
@@ -97,7 +103,7 @@ void heartbeat_reported(void)
     reported_ms = (int64_t)(clock_now() * 1e3);
 }
 
-/* Reports of all ranks stand for heartbeats. */
+/* All ranks take part in reports, so these replace heartbeats. */
 static bool is_reporting(const struct heartbeat *hb)
 {
     double since = clock_now() - (double)reported_ms / 1e3;
@@ -116,7 +122,7 @@ static void *beat_on(void *arg)
         beat(hb, count);
         if (is_given_up(hb, count++))
             kill(getpid(), SIGKILL);
-    } while (!rest(hb));
+    } while (!beat_wait(hb));
     return NULL;
 }
 

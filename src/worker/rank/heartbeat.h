@@ -1,17 +1,17 @@
 /*
- * heartbeat.h - shows that a node is alive: its worker of local rank 0 writes its line
- * of the heartbeats anew (protocol/heartbeats.h) at regular intervals, from a thread of
+ * heartbeat.h - shows that a node is alive: its worker of local rank 0 rewrites its
+ * line of the heartbeats (protocol/heartbeats.h) at regular intervals, in a thread of
  * its own, since the training function may compute for minutes.
  *
  * The launcher creates the file if it watches its nodes, and compares what it reads
  * with what it read before: the clocks of two nodes are never compared.
  *
- * While the ranks report more often than that, it writes none: all of them take part in a
- * report, which shows the same.
+ * While the ranks report more often than that, it writes nothing: all of them take part
+ * in a report, which shows the same.
  *
  * A worker whose node was cut off and given up no longer belongs to the run: it sees
- * the directory of the next attempt, and kills itself. It looks after each heartbeat, and
- * less often in a run on many nodes, so that the storage is not asked more and more.
+ * the directory of the next attempt, and kills itself. It looks after each heartbeat,
+ * and less often in a run on many nodes, which limits the load on storage.
  */
 #ifndef RAYTRAIN_RANK_HEARTBEAT_H
 #define RAYTRAIN_RANK_HEARTBEAT_H
@@ -20,7 +20,7 @@
 
 struct heartbeat;
 
-/* What to write, and where; all borrowed for the time of the call. */
+/* What to write, and where; borrowed during the call. */
 struct heartbeat_spec {
     const char *run_dir, *log_dir;
     int attempt;
@@ -35,7 +35,7 @@ int heartbeat_start(const struct heartbeat_spec *spec, struct heartbeat **out,
                     struct error *err);
 /* This rank has taken part in a report. May be called without a heartbeat. */
 void heartbeat_reported(void);
-/* A node looks for a next attempt at each heartbeat of so many. */
+/* After how many heartbeats a node looks for the next attempt. */
 unsigned heartbeat_look_every(int n_nodes, double every_s);
 void heartbeat_stop(struct heartbeat *hb); /* waits for the thread; NULL is fine */
 

@@ -1,3 +1,4 @@
+/* own_signals.c - the list of handled signals, and their actions in children. */
 #include "rank/own_signals.h"
 
 #include <errno.h>
@@ -11,7 +12,8 @@ static struct {
     int signo;
     void (*handler)(int); /* ours, or a library's that calls ours */
     struct sigaction before;
-    bool replaced; /* by the training function's when it was loaded */
+    bool
+        replaced; /* the training function has set its own handler when it was loaded */
 } own[SIGNALS_MAX];
 static size_t n_own;
 static _Thread_local sigset_t held; /* the thread's mask before the hold */
@@ -48,8 +50,7 @@ int own_signal_install(int signo, void (*handler)(int), int flags, struct error 
     return 0;
 }
 
-/* Its handler now; NULL: unknown. A handler with three arguments lies at the same
- * place. */
+/* The present handler; NULL: unknown. sa_sigaction shares its place with sa_handler. */
 static void (*handler_now(int signo))(int)
 {
     struct sigaction now;

@@ -1,5 +1,5 @@
 /*
- * own_signals.h - signals that a worker handles, and that its children do not.
+ * own_signals.h - signals that a worker handles, but not its children.
  *
  * A process that the training function forks (a data loader) is not a worker: SIGTERM
  * should end it, and a crash of it is not the worker's. So in the child each signal
@@ -15,13 +15,14 @@
  * sigaction(2). */
 int own_signal_install(int signo, void (*handler)(int), int flags, struct error *err);
 
-/* Before and after the start of libraries that install handlers of their own, which
- * call ours (MPICH does so for SIGUSR1): those are not for children either. */
+/* Call these before and after the start of libraries that install handlers of their
+ * own, which call ours (MPICH does so for SIGUSR1): children must not have those
+ * either. */
 void own_signals_before_libraries(void);
 void own_signals_after_libraries(void);
 
-/* Before and after fork(2), in the thread that forks: none of our signals is delivered
- * in between. All three are async-signal-safe. */
+/* Call these before and after fork(2), in the thread that forks: none of our signals is
+ * delivered in between. All three are async-signal-safe. */
 void own_signals_hold(void);
 void own_signals_release(void);
 /* In the child, before the release. */

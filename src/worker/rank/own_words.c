@@ -1,3 +1,7 @@
+/*
+ * own_words.c - writes a worker's line into its log, whose descriptor the launcher has
+ * passed.
+ */
 #include "config.h"
 #include "rank/own_words.h"
 
@@ -12,7 +16,8 @@
 #include "protocol/output_wire.h"
 #include "util/fs.h"
 
-#define BEFORE_MS 200 /* for what was printed before */
+/* How long to wait until the log has what was printed before. */
+#define BEFORE_MS 200
 
 static int log_fd = -1;
 
@@ -28,7 +33,7 @@ void own_words_init(void)
     unsetenv(OUTPUT_LOG_VARIABLE);
 }
 
-/* The order of the log: what was printed before is read first. */
+/* Wait until what was printed before is read, which keeps the order of the log. */
 static void before_wait(void)
 {
     int waiting;

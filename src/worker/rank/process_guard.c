@@ -1,5 +1,6 @@
 /*
- * process_guard.c - see process_guard.h: forks, then exits.
+ * process_guard.c - the handlers for fork(2), which kill children with their worker,
+ * and for exit(3). The signals of children are reset by own_signals.c.
  */
 #include "config.h"
 #include "rank/process_guard.h"
@@ -26,7 +27,7 @@ static void before_fork(void)
     own_signals_hold();
 }
 
-/* The worker may have died before the prctl. */
+/* Tie this child to the worker, which may have died before the prctl(). */
 static void die_with_worker(void)
 {
     if (!by_main)
@@ -70,8 +71,8 @@ static void child_leave(int status)
         exit_now(status, false);
 }
 
-/* Handlers run in reverse order: those of the training function have run by now; those
- * of the libraries below it, some of which wait for other ranks, are skipped. */
+/* Exit handlers run in reverse order: those of the training function have run; those of
+ * the libraries below it, some of which wait for other ranks, are skipped. */
 static void guard_exit(int status, void *unused)
 {
     (void)unused;

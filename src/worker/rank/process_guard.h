@@ -1,13 +1,13 @@
 /*
- * process_guard.h - what a training function may do to its process: fork, and call
- * exit(3).
+ * process_guard.h - handles what a training function may do to its process: fork, and
+ * call exit(3).
  *
  * A process that it forks (a data loader) is not a worker: signals have their usual
- * effect on it (own_signals.h), and it dies with its worker. Launchers see to the
+ * effect on it (own_signals.h), and it dies with its worker. Launchers ensure the
  * latter by the worker's process group; this covers the case that the launcher and all
  * its helpers are killed. It works for children that the worker's main thread forks:
- * the kernel ties a child to the thread that forked it, and another thread may end
- * before its child should.
+ * the kernel ties a child to the thread that forked it, and other threads may end
+ * before their children should.
  *
  * An exit(3) is a failure of the training function, not a normal end of the worker.
  */
@@ -24,9 +24,9 @@ int fork_guard_install(struct error *err);
 /* Between enter and leave, exit(3) calls on_exit with the status that it was given, and
  * the process leaves with status 1. */
 void exit_guard_enter(void (*on_exit)(void *arg, int status), void *arg);
-/* A child that was forked in between does not return from this: it leaves with
- * `status`. If it calls exit(3), it leaves with the status that it gives, without
- * on_exit. What our libraries would do at its exit is for the worker alone to do. */
+/* In a child that was forked in between this does not return: the child exits with
+ * `status`. If it calls exit(3), it exits with the status that it gives, without
+ * on_exit. The exit handlers of our libraries run in the worker only. */
 void exit_guard_leave(int status);
 
 /* Leave at once: streams are flushed, exit handlers are not called. A build with

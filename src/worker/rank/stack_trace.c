@@ -1,5 +1,5 @@
 /*
- * stack_trace.c - see stack_trace.h: what both traces share, the crash, the request.
+ * stack_trace.c - the handlers that write a stack: in a crash, and on request.
  *
  * Everything that the handlers call is async-signal-safe; backtrace(3) is so once its
  * library has been loaded, which stack_trace_install() does.
@@ -105,7 +105,8 @@ static struct rank_status_place *volatile asked_place; /* NULL: not known yet */
 static const char *volatile last_call = "the start-up";
 static volatile int64_t last_calls;
 
-/* The log first: if storage hangs, the write to the status file may never return. */
+/* Write to the log first: if storage hangs, the write to the status file may never
+ * return. */
 static void stack_report(int signo)
 {
     char line[256], *end;

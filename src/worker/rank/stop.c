@@ -1,3 +1,4 @@
+/* stop.c - the handlers of requests to stop, and the flags that they set. */
 #include "rank/stop.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ static volatile sig_atomic_t requested, terminated;
 static int descriptor = -1;
 static struct rank_status_place *place; /* NULL: not known yet */
 
-/* If it cannot be written, the launcher does not learn of it. */
+/* A failure is ignored: then the launcher does not know of the request. */
 static void request_record(enum rank_status_kind kind, const char *name)
 {
     if (place)
@@ -29,9 +30,9 @@ static void request_record(enum rank_status_kind kind, const char *name)
 }
 
 /*
- * The launcher wants the last report, even if it dies itself: so this process does not
- * die with it any longer (launcher/launch/finish.h). That is a property of the main
- * thread, which is therefore sent the signal, too.
+ * The last report is wanted even if the launcher dies: from now on this process does
+ * not die with it (launcher/launch/finish.h). That is a property of the main thread, so
+ * the signal is sent to it, too.
  */
 static void launcher_outlive(int signo)
 {
@@ -45,7 +46,7 @@ static void launcher_outlive(int signo)
     }
 }
 
-/* All are async-signal-safe. A counter that is full is readable, too. */
+/* All calls are async-signal-safe. A counter that is full is still readable. */
 static void request_note(void)
 {
     const uint64_t one = 1;
@@ -76,7 +77,8 @@ static void sigterm_note(int signo)
     errno = saved;
 }
 
-/* SA_RESTART: the user's own reads and writes do not fail because of a request. */
+/* SA_RESTART, so that the user's own reads and writes do not fail because of a
+ * request. */
 int stop_install(struct error *err)
 {
     if (descriptor < 0)
