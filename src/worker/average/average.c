@@ -1,4 +1,7 @@
-/* average.c - see average.h. */
+/*
+ * average.c - the library raytrain-average.so: its counters, the arithmetic on blocks,
+ * and the waiting thread. The sums themselves are those of mpi/combine.c.
+ */
 #include "average/average.h"
 
 #include <errno.h>
@@ -18,11 +21,11 @@
 
 #define LINE 64 /* bytes of a cache line */
 
-/* What is combined at a time: it stays in the first-level cache. */
+/* How much is combined at a time: it stays in the first-level cache. */
 #define PIECE_BYTES ((size_t)8 * 1024)
 
-/* Up to this number of ranks, each reads all numbers of the others, in one meeting; more
- * ranks divide the work, and meet a second time. */
+/* Up to this number of ranks, each reads all numbers of the others, and waits once;
+ * more ranks divide the work, and wait a second time. */
 #define DIRECT_MAX 3
 
 /* How long a thread spins before it sleeps. */
@@ -42,8 +45,8 @@ struct average {
     struct reduction_kind narrow, wide;
     uint64_t step;                 /* ranges of the steps before this one */
     uint64_t known[AVERAGE_WORDS]; /* the counters of all ranks are at least this */
-    uint64_t n[AVERAGE_WORDS];     /* this rank's */
-    struct range *ranges;          /* of this step: number step + 1 is the first */
+    uint64_t n[AVERAGE_WORDS];     /* this rank's counters */
+    struct range *ranges;          /* of this step; the first has number step + 1 */
     size_t room_ranges;
 };
 
@@ -57,8 +60,8 @@ static char *numbers_of(const struct average *a, int rank, size_t at)
     return a->base + (size_t)rank * a->stride + AVERAGE_HEAD_BYTES + at;
 }
 
-static const struct reduction_kind *kind_of(const struct average *a,
-                                            const struct range *r)
+static const struct reduction_kind *range_kind(const struct average *a,
+                                               const struct range *r)
 {
     return r->wide ? &a->wide : &a->narrow;
 }
@@ -86,7 +89,7 @@ struct average *average_open(int fd, const struct average_place *place, int spin
         free(a);
         return NULL;
     }
-    /* A child that is forked needs none of it. */
+    /* A forked child does not need it. */
     (void)madvise(a->map, a->map_bytes, MADV_DONTFORK);
     a->base = a->map + in_page;
     (void)reduction_kind_find(COMM_FLOAT32, COMM_MEAN, &a->narrow, &err);
@@ -103,7 +106,7 @@ void average_close(struct average *a)
     free(a);
 }
 
-/* ---- What the ranks say to each other ---- */
+/* ---- Counters ---- */
 
 static bool all_said(struct average *a, enum average_word word, uint64_t number)
 {
@@ -122,11 +125,12 @@ static bool all_said(struct average *a, enum average_word word, uint64_t number)
     return true;
 }
 
-/* A rank writes before it counts (release), and others read after they have seen the
- * counter (acquire). The order of counters and sleepers is the same for all (seq_cst), so
- * that no rank sleeps through what another says. A rank that sleeps waits for all ranks: the last
- * one to say it sees that it is the last, and it alone wakes them. */
-static void say(struct average *a, enum average_word word, uint64_t number)
+/* A rank writes its numbers before its counter (release), and others read them after
+ * they have seen the counter (acquire). All ranks see counters and sleepers in one
+ * order (seq_cst), so that no rank sleeps although a counter has changed. A rank that
+ * sleeps waits for all ranks: the last one to write sees that it is the last, and it
+ * alone wakes them. */
+static void counter_write(struct average *a, enum average_word word, uint64_t number)
 {
     struct average_head *first = head_of(a, 0);
 
@@ -138,7 +142,8 @@ static void say(struct average *a, enum average_word word, uint64_t number)
     syscall(SYS_futex, &first->bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* What a range is, of this number: also the end of a step, which has no numbers. */
+/* A value that identifies a range, or the end of a step, which is a range without
+ * numbers. */
 static uint64_t face_of(const struct range *r)
 {
     uint64_t face = (uint64_t)r->at * 0x9e3779b97f4a7c15u;
@@ -159,8 +164,8 @@ static bool same_on_all(const struct average *a, uint64_t number)
 
 /* ---- The arithmetic ---- */
 
-/* The means of n numbers from byte `at` of all blocks, in the order of the ranks; this
- * rank's are at `own`. The result is in `piece`. */
+/* Write the means of n numbers at byte `at` of all blocks, summed in the order of the
+ * ranks, to `piece`; this rank's numbers are at `own`. */
 static void piece_mean(const struct average *a, const struct reduction_kind *kind,
                        size_t at, const char *own, size_t n, char piece[PIECE_BYTES])
 {
@@ -175,12 +180,12 @@ static void piece_mean(const struct average *a, const struct reduction_kind *kin
     kind->finish(piece, n, a->size);
 }
 
-/* The means of elements [begin, end) of a range, over its numbers; and, if others need
- * them, in this rank's block. */
+/* Write the means of elements [begin, end) of a range over its numbers and, if others
+ * need them, to this rank's block. */
 static void elements_mean(const struct average *a, const struct range *r, size_t begin,
                           size_t end, bool published)
 {
-    const struct reduction_kind *kind = kind_of(a, r);
+    const struct reduction_kind *kind = range_kind(a, r);
     size_t most = PIECE_BYTES / kind->width;
     _Alignas(LINE) char piece[PIECE_BYTES];
 
@@ -195,10 +200,12 @@ static void elements_mean(const struct average *a, const struct range *r, size_t
     }
 }
 
-/* The first element of a rank's part: at a cache line, so that no two ranks write to one. */
-static size_t part_begin(const struct average *a, const struct range *r, int rank)
+/* The first element of a rank's part. Parts begin at cache lines, so that no two ranks
+ * write to one. */
+static size_t average_part_begin(const struct average *a, const struct range *r,
+                                 int rank)
 {
-    size_t width = kind_of(a, r)->width, lines = (r->n * width + LINE - 1) / LINE;
+    size_t width = range_kind(a, r)->width, lines = (r->n * width + LINE - 1) / LINE;
     size_t line = lines / (size_t)a->size * (size_t)rank +
                   lines % (size_t)a->size * (size_t)rank / (size_t)a->size;
     size_t i = line * (LINE / width);
@@ -216,33 +223,34 @@ static void range_combine(const struct average *a, const struct range *r)
     if (is_direct(a))
         elements_mean(a, r, 0, r->n, false);
     else
-        elements_mean(a, r, part_begin(a, r, a->rank), part_begin(a, r, a->rank + 1),
-                      true);
+        elements_mean(a, r, average_part_begin(a, r, a->rank),
+                      average_part_begin(a, r, a->rank + 1), true);
 }
 
-/* The means that other ranks have combined. */
+/* Copy the means that other ranks have combined. */
 static void range_gather(const struct average *a, const struct range *r)
 {
-    size_t width = kind_of(a, r)->width;
+    size_t width = range_kind(a, r)->width;
 
     if (r->n == 0) /* the end of a step */
         return;
     for (int i = 1; i < a->size && !is_direct(a); i++) {
         int rank = (a->rank + i) % a->size;
-        size_t begin = part_begin(a, r, rank), end = part_begin(a, r, rank + 1);
+        size_t begin = average_part_begin(a, r, rank),
+               end = average_part_begin(a, r, rank + 1);
 
         memcpy(r->data + begin * width, numbers_of(a, rank, r->at + begin * width),
                (end - begin) * width);
     }
 }
 
-/* Copy to this rank's block what other ranks read of it: what they combine, which is all of it
- * if each rank combines all. */
+/* Copy to this rank's block what other ranks combine: all of it if each rank combines
+ * all. */
 static void range_publish(const struct average *a, const struct range *r)
 {
-    size_t width = kind_of(a, r)->width;
-    size_t begin = is_direct(a) ? r->n : part_begin(a, r, a->rank);
-    size_t end = is_direct(a) ? r->n : part_begin(a, r, a->rank + 1);
+    size_t width = range_kind(a, r)->width;
+    size_t begin = is_direct(a) ? r->n : average_part_begin(a, r, a->rank);
+    size_t end = is_direct(a) ? r->n : average_part_begin(a, r, a->rank + 1);
     char *to = numbers_of(a, a->rank, r->at);
 
     memcpy(to, r->data, begin * width);
@@ -256,7 +264,7 @@ static struct range *range_of(const struct average *a, uint64_t number)
     return &a->ranges[number - a->step - 1];
 }
 
-/* All that can be done now. */
+/* Do all that can be done now. */
 static enum average_result advance(struct average *a)
 {
     bool direct = is_direct(a);
@@ -267,12 +275,12 @@ static enum average_result advance(struct average *a)
         if (!same_on_all(a, number))
             return AVERAGE_DIFFERS;
         range_combine(a, range_of(a, number));
-        say(a, COMBINED, number);
+        counter_write(a, COMBINED, number);
     }
     while (a->n[DONE] < a->n[COMBINED] &&
            (direct || all_said(a, COMBINED, a->n[DONE] + 1))) {
         range_gather(a, range_of(a, a->n[DONE] + 1));
-        say(a, DONE, a->n[DONE] + 1);
+        counter_write(a, DONE, a->n[DONE] + 1);
     }
     return a->n[DONE] == a->n[ADDED] ? AVERAGE_DONE : AVERAGE_WAITS;
 }
@@ -294,10 +302,10 @@ static void relax(void)
 #endif
 }
 
-/* What a caller waits for. */
+/* The condition for which a caller waits. */
 typedef enum average_result (*wait_function)(struct average *a);
 
-/* Sleep until a rank says something, or ns have passed; unless the wait is over. */
+/* Sleep until a rank writes a counter, or ns have passed; unless the wait is over. */
 static enum average_result doze(struct average *a, wait_function over, int64_t ns)
 {
     struct average_head *first = head_of(a, 0);
@@ -337,8 +345,8 @@ static enum average_result wait_for(struct average *a, wait_function over, int m
 
 /* ---- Ranges ---- */
 
-/* May this rank write its next range? In the first of a step: does no rank read the step
- * before any longer? And no rank may miss what is said of a range. */
+/* May this rank write its next range? Not while a rank still reads the step before, nor
+ * while a rank has still to compare the range whose place in `said` it would get. */
 static enum average_result may_add(struct average *a)
 {
     enum average_result result = advance(a);
@@ -383,7 +391,7 @@ static enum average_result range_add(struct average *a, const struct range *r, i
     if (r->n > 0)
         range_publish(a, r);
     head_of(a, a->rank)->said[number % AVERAGE_SAID] = face_of(r);
-    say(a, ADDED, number);
+    counter_write(a, ADDED, number);
     return AVERAGE_DONE;
 }
 
