@@ -3,8 +3,8 @@
  * raytrain_main(), the worker as a function of a user's program.
  *
  * A training function that cannot be loaded fails before the group forms. A worker that
- * fails goes down alone: it records the reason, does not let the backend wait for other
- * ranks, and leaves; the launcher ends the others.
+ * fails ends alone: it records the reason, does not let the backend wait for other
+ * ranks, and exits; the launcher ends the others.
  */
 #include "config.h"
 #include "life/worker.h"
@@ -46,16 +46,16 @@ struct worker {
     struct backend backend;
     raytrain_context *ctx;
     struct rank_status_place place;
-    struct heartbeat *heartbeat; /* of local rank 0, if the launcher watches its
-                                    nodes */
-    struct gpu_watch *gpus;      /* of a worker with GPUs */
+    struct heartbeat
+        *heartbeat;         /* on local rank 0, if the launcher watches its nodes */
+    struct gpu_watch *gpus; /* if the worker has GPUs */
     char *log_dir;
     bool exit_now;
 };
 
 /* ---- Steps ---- */
 
-/* Before the wireup, only the launcher's environment tells the rank. */
+/* Before the wireup the rank is known from the launcher's environment only. */
 static int rank_guess(void)
 {
     static const char *const variables[] = {"PMIX_RANK", "SLURM_PROCID"};
@@ -69,15 +69,16 @@ static int rank_guess(void)
     return -1;
 }
 
-/* A limit on file sizes makes the write fail, rather than kill the worker. A handler,
- * because programs that a worker executes would inherit that a signal is ignored. */
+/* The handler of SIGXFSZ: a write beyond a limit on file sizes fails, and does not kill
+ * the worker. If the signal were ignored, programs that a worker executes would inherit
+ * that. */
 static void outlive(int signo)
 {
     (void)signo;
 }
 
-/* The launcher may need the step's number to end it. Storage that is missing here is
- * noticed, and reported, when the workers join. */
+/* The launcher may need the step's number to end it. If storage is missing here, that
+ * is reported when the workers join. */
 static void step_record(const char *log_dir)
 {
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
@@ -161,7 +162,8 @@ static int text_share(struct comm *comm, char **text, size_t *n, struct error *e
     return 0;
 }
 
-/* The run directory exists on every node, and all ranks get its configuration. */
+/* Check that the run directory exists on every node, and give its configuration to all
+ * ranks. */
 static int worker_configure(struct worker *w, struct error *err)
 {
     struct comm *comm = w->backend.comm;
@@ -182,7 +184,7 @@ static int worker_configure(struct worker *w, struct error *err)
     return rc;
 }
 
-/* Slurm's name of the node, which is the one that the launcher knows. */
+/* Slurm's name for the node, by which the launcher knows it. */
 static const char *node_name(const struct worker *w)
 {
     const char *node = getenv("SLURMD_NODENAME");
@@ -190,7 +192,7 @@ static const char *node_name(const struct worker *w)
     return node && *node ? node : wireup_world(w->wireup)->host;
 }
 
-/* Of what else is on the node, only its GPUs can be in a state that ends a training. */
+/* GPUs are watched, since their state can end a training. */
 static void worker_watch_gpus(struct worker *w)
 {
     const struct gpu_watch_spec spec = {.log_dir = w->log_dir,
@@ -241,11 +243,11 @@ static int worker_open_session(struct worker *w, struct error *err)
 }
 
 /* If the function returns the status of the call that failed, the worker fails with
- * that status, and the call's own message says it all. Any other number is the
- * function's own. But if the storage has failed, or memory is too short for a
- * checkpoint, so has the run: many functions "return 1" then, and another attempt would
- * find the same full disk. So it is if a call ended because a stop was asked for. And if a worker could not reach another one, the launcher
- * may know better which of them is to blame. */
+ * that status and the call's message. Any other number is the function's own, with
+ * exceptions, since many functions "return 1" after any failure: if storage has failed
+ * or memory is too short for a checkpoint, another attempt would fail, too; a call may
+ * have ended because a stop was requested; and if a worker could not reach another one,
+ * the launcher may know which of them has failed. */
 static int train_failed(struct worker *w, int returned, struct error *err)
 {
     const char *what = w->env.predicts ? "predict" : "training";
@@ -267,8 +269,7 @@ static int train_failed(struct worker *w, int returned, struct error *err)
 
 /* ---- Failure ---- */
 
-/* The run directory itself may be missing: then only the worker's log has the reason.
- */
+/* If the run directory is missing, only the worker's log has the reason. */
 static void worker_record(const struct worker *w, const char *kind, int status,
                           const char *message)
 {
@@ -287,8 +288,7 @@ static void worker_record(const struct worker *w, const char *kind, int status,
         failure_record(w->log_dir, &failure, &unrecorded);
 }
 
-/* The training function has called exit(). To the group this is a failure, not an end.
- */
+/* The training function has called exit(): a failure, not a normal end. */
 static void worker_exited(void *arg, int status)
 {
     static const char advice[] = "return from train_func instead";
@@ -340,8 +340,7 @@ static int worker_live(struct worker *w, struct error *err)
     return session_finish(w->ctx, err);
 }
 
-/* After this, nothing that a rank does depends on another one, so rank 0 records the
- * end. */
+/* From now on ranks do not depend on each other, so rank 0 records the end. */
 static int end_record(struct worker *w, enum worker_end end, int rank, int size,
                       struct error *err)
 {
@@ -353,9 +352,9 @@ static int end_record(struct worker *w, enum worker_end end, int rank, int size,
     return error_set(err, why.code, "%s", why.text);
 }
 
-/* end: how all ranks have ended together; NONE if this one has failed. Then it does not
- * finalize PMIx: its server sees that the group has failed, and Slurm's server ends the
- * other ranks at once, instead of after KillWait (30 s). */
+/* end: how all ranks have ended together; NONE if this rank has failed. Then it does
+ * not finalize PMIx: the server sees that the group has failed, and Slurm's server ends
+ * the other ranks at once instead of after KillWait (30 s). */
 static int worker_end(struct worker *w, enum worker_end end, struct error *err)
 {
     const struct world *world = w->wireup ? wireup_world(w->wireup) : NULL;
@@ -411,8 +410,7 @@ int raytrain_worker_run(const struct loop_source *source,
 
 /* ---- A program that is a worker ---- */
 
-/* To be stopped on request is no error; everything else belongs into the worker's log.
- */
+/* Print the error, unless the worker was stopped on request. */
 static void last_words(int status, const struct error *err)
 {
     if (status != 0 && err->code != RAYTRAIN_ESTOPPED)

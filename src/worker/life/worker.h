@@ -7,11 +7,11 @@
 struct loop_source;
 
 /*
- * The whole life of a worker. Returns the exit status of the process (raytrain-run(1)),
- * with the reason in err if it is not 0 (and in the attempt's error.json, if no other
- * rank was first). If the exit handlers of the process cannot be trusted, it does not
- * return, but leaves by _exit(2) with that status, after a call of `last_words`, which
- * may be NULL.
+ * Run a worker from start to end. Returns the exit status of the process
+ * (raytrain-run(1)); if it is not 0, the reason is in err, and in the attempt's
+ * error.json if no other rank has failed first. If the exit handlers of the process
+ * cannot be trusted, it does not return, but calls `last_words` unless it is NULL, and
+ * _exit(2) with that status.
  *
  * Exported from the library for raytrain-worker, which must share it with the training
  * function; not part of the public API.

@@ -1,5 +1,6 @@
 /*
- * loop.c - the choice of a loop, and the trivial one: the user's program.
+ * loop.c - the choice of a loop, and the simplest one: a function of the user's
+ * program.
  */
 #include "loop/loop.h"
 

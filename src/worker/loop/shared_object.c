@@ -1,6 +1,6 @@
 /*
- * shared_object.c - the training function in a shared object, `train_func`, or the predict
- * function, `predict_func`: found by the dynamic linker.
+ * shared_object.c - the loop that calls `train_func`, or `predict_func`, of a shared
+ * object.
  */
 #include "loop/loop.h"
 
@@ -13,7 +13,8 @@
 #include "util/fs.h"
 #include "util/quote.h"
 
-/* The cases that a user can mend, recognised by the dynamic linker's message. */
+/* Advice for errors that the user can correct, recognised by the dynamic linker's
+ * message. */
 static int load_failed(const char *path, struct error *err)
 {
     const char *why = dlerror();
@@ -53,9 +54,10 @@ static int fail_symbol(const char *path, bool predicts, struct error *err)
 }
 
 /*
- * The object stays loaded until the process ends: what it has registered (threads,
- * handlers) may be called until then. RAYTRAIN_ENOTFOUND: no such file, a library that
- * it needs, or no such function; RAYTRAIN_EINVAL: no shared object.
+ * The object stays loaded until the process ends, since what it has registered
+ * (threads, handlers) may be called until then. RAYTRAIN_ENOTFOUND: the file, a library
+ * that it needs, or the function is missing; RAYTRAIN_EINVAL: it is not a shared
+ * object.
  */
 static int shared_object_open(struct loop *loop, struct error *err)
 {
