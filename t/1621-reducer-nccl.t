@@ -1,21 +1,21 @@
 #!/bin/sh
-test_description='gradients on cards are averaged by NCCL, with stand-ins for it and for the library of the driver'
+test_description='gradients on GPUs are averaged by NCCL, with stand-ins for it and for the library of the driver'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/devices.sh"
 
 # The stand-ins are no CUDA and no NCCL (t/device): nothing happens before something waits for it.
-# Each worker has a card.
+# Each worker has a GPU.
 standins libcuda.so.1 libnccl.so.2 || exit 1
-STANDIN_NCCL_LOG=$PWD/nccl STANDIN_CUDA_CARDS=4
-export STANDIN_NCCL_LOG STANDIN_CUDA_CARDS
+STANDIN_NCCL_LOG=$PWD/nccl STANDIN_CUDA_DEVICES=4
+export STANDIN_NCCL_LOG STANDIN_CUDA_DEVICES
 
 train=$modules/device_reducer.so
 
-# with_cards NAME N [KEY=VALUE | OPTION]...: such a run.
-with_cards () {
+# with_devices NAME N [KEY=VALUE | OPTION]...: such a run.
+with_devices () {
 	called=$1 workers=$2
 	shift 2
-	run_on_cards "$called" "$workers" cards=4 "$@"
+	run_on_devices "$called" "$workers" devices=4 "$@"
 }
 same_end () {
 	same_model "runs/$1/checkpoint_000005.h5" "runs/$2/checkpoint_000005.h5" &&
@@ -25,8 +25,8 @@ same_end () {
 # two numbers is the same if each is divided first.
 same_bits () {
 	rm -rf runs log nccl &&
-	with_cards host 2 "$@" card=false && test_path_is_missing log &&
-	with_cards nccl 2 "$@" && none_left 2 log nccl && same_end host nccl
+	with_devices host 2 "$@" device=false && test_path_is_missing log &&
+	with_devices nccl 2 "$@" && none_left 2 log nccl && same_end host nccl
 }
 
 for layout in block reverse scattered own mixed; do
@@ -47,32 +47,32 @@ test_expect_success 'work is queued on a stream of the training function' '
 	same_bits stream=true types=all && same_bits stream=true layout=own sharded=true back=true
 '
 test_expect_success 'the numbers of three workers do not depend on where the gradients are' '
-	rm -rf runs log nccl && with_cards block 3 types=all &&
+	rm -rf runs log nccl && with_devices block 3 types=all &&
 	for layout in reverse scattered own mixed; do
-		with_cards $layout 3 types=all layout=$layout && same_end block $layout || return 1
+		with_devices $layout 3 types=all layout=$layout && same_end block $layout || return 1
 	done &&
-	with_cards shards 3 types=all layout=reverse sharded=true bucket_bytes=300 &&
+	with_devices shards 3 types=all layout=reverse sharded=true bucket_bytes=300 &&
 	same_end block shards && none_left 18 log nccl
 '
 # most_calls N: the most calls of NCCL that a worker has made in a run of N workers.
 most_calls () {
-	rm -rf runs log nccl && with_cards calls "$1" cards=8 sharded=true >&2 &&
+	rm -rf runs log nccl && with_devices calls "$1" devices=8 sharded=true >&2 &&
 	awk "/^calls/ { n[\$2] += \$3; if (n[\$2] > most) most = n[\$2] } END { print most }" nccl
 }
 test_expect_success 'the calls of NCCL for sharded buckets do not grow with the number of workers' '
-	STANDIN_CUDA_CARDS=8 && test_when_finished "STANDIN_CUDA_CARDS=4" &&
+	STANDIN_CUDA_DEVICES=8 && test_when_finished "STANDIN_CUDA_DEVICES=4" &&
 	test "$(most_calls 2)" -gt 20 && test "$(most_calls 2)" -le 90 && test "$(most_calls 7)" -le 90
 '
-test_expect_success 'workers that share a card average through host memory, which is reported' '
+test_expect_success 'workers that share a GPU average through host memory, which is reported' '
 	rm -rf runs log nccl &&
-	with_cards host 3 card=false && with_cards share 3 cards=2 && same_end host share &&
+	with_devices host 3 device=false && with_devices share 3 devices=2 && same_end host share &&
 	test "$(grep -c "through host memory: .*share" err)" = 1 &&
-	with_cards share-all 3 cards=2 layout=own sharded=true types=all bucket_bytes=1 &&
+	with_devices share-all 3 devices=2 layout=own sharded=true types=all bucket_bytes=1 &&
 	test "$(grep -c "through host memory: .*share" err)" = 1
 '
 test_expect_success 'a worker dies while gradients are averaged: the next attempt has the same bits' '
-	rm -rf runs && with_cards whole 3 &&
-	with_cards killed 3 --max-failures=1 fail=kill fail_at=4 fail_rank=1 "fail_once=$PWD/once" &&
+	rm -rf runs && with_devices whole 3 &&
+	with_devices killed 3 --max-failures=1 fail=kill fail_at=4 fail_rank=1 "fail_once=$PWD/once" &&
 	grep "attempt 1: 3 workers" err && same_end whole killed && no_process_left
 '
 # broken VARIABLE VALUE [SETTING...]: if this makes a call fail on rank 1 in iteration 3, the run fails,
@@ -81,10 +81,10 @@ broken () {
 	variable=$1 value=$2
 	shift 2
 	rm -rf runs &&
-	with_cards whole 3 "$@" &&
-	expect_status 1 with_cards broken 3 "fail=$variable=$value" fail_at=3 fail_rank=1 "$@" &&
+	with_devices whole 3 "$@" &&
+	expect_status 1 with_devices broken 3 "fail=$variable=$value" fail_at=3 fail_rank=1 "$@" &&
 	grep -i "nccl" err && test_path_is_missing runs/broken/checkpoint_000003.h5 &&
-	with_cards broken 3 --resume "$@" && same_end whole broken
+	with_devices broken 3 --resume "$@" && same_end whole broken
 }
 test_expect_success 'a call of NCCL that fails, or a collective that breaks, ends the run' '
 	broken STANDIN_NCCL_FAIL ncclGroupEnd:1 && broken STANDIN_NCCL_FAIL ncclAllReduce:1 &&

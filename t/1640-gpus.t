@@ -4,7 +4,7 @@ test_description='GPUs of workers on one machine, seen through a stand-in for th
 
 # The stand-in is no NVML (t/device/standin_nvml.c): it answers what a file says.
 mkdir standin && ln -s "$builddir/t/device/libnvidia-ml.so.1" standin/ || exit 1
-STANDIN_NVML=$PWD/cards
+STANDIN_NVML=$PWD/devices
 STANDIN_NVML_LOG=$PWD/log
 CUDA_VISIBLE_DEVICES=0,1
 LD_LIBRARY_PATH=$PWD/standin:$LD_LIBRARY_PATH
@@ -12,12 +12,12 @@ export STANDIN_NVML STANDIN_NVML_LOG CUDA_VISIBLE_DEVICES LD_LIBRARY_PATH
 run="raytrain-run --launcher local --storage runs"
 gib=1073741824
 
-# cards USED USED: two GPUs of 80 GiB, with so many GiB in use.
-cards () {
-	cat >cards <<-EOF
+# devices USED USED: two GPUs of 80 GiB, with so many GiB in use.
+devices () {
+	cat >devices <<-EOF
 	driver 550.54.14
-	card GPU-aaaaaaaa-1 00000000:41:00.0 $((80 * gib)) $(($1 * gib)) 83
-	card GPU-bbbbbbbb-2 00000000:C1:00.0 $((80 * gib)) $(($2 * gib)) 41
+	device GPU-aaaaaaaa-1 00000000:41:00.0 $((80 * gib)) $(($1 * gib)) 83
+	device GPU-bbbbbbbb-2 00000000:C1:00.0 $((80 * gib)) $(($2 * gib)) 41
 	EOF
 }
 # until_seen NAME WORD: a command for one worker, which reports until a report has this word.
@@ -30,7 +30,7 @@ until_seen () {
 	done
 	EOF
 }
-cards 2 4
+devices 2 4
 
 test_expect_success 'without --gpu the library is not opened' '
 	$run --name none -n 2 "$modules/toy.so" 2>err && test_path_is_missing log &&
@@ -73,7 +73,7 @@ test_expect_success 'a metric of the user with such a name stays' '
 	test "$(tail -n1 runs/own/result.json | grep -o "\"gpu_utilization\"" | wc -l)" = 2
 '
 test_expect_success 'an instance of a GPU has its own memory, and no utilisation' '
-	echo "instance 1 MIG-cccccccc-3 $((10 * gib)) $((1 * gib))" >>cards &&
+	echo "instance 1 MIG-cccccccc-3 $((10 * gib)) $((1 * gib))" >>devices &&
 	until_seen mig gpu_memory_used &&
 	CUDA_VISIBLE_DEVICES=MIG-cccccccc-3 $run --name mig -n 1 --gpu -- sh mig.sh 2>err &&
 	tail -n1 runs/mig/result.json | jq -e ".gpu_memory_used_bytes == $gib and
@@ -81,7 +81,7 @@ test_expect_success 'an instance of a GPU has its own memory, and no utilisation
 '
 test_expect_success 'a GPU that others fill is named, with their processes' '
 	sleep 600 & other=$! &&
-	cards 2 78 && echo "process 1 $other $((77 * gib))" >>cards &&
+	devices 2 78 && echo "process 1 $other $((77 * gib))" >>devices &&
 	until_seen filled "GiB free" &&
 	CUDA_VISIBLE_DEVICES=1 $run --name filled -n 1 --gpu -- sh filled.sh 2>err
 	status=$? && kill $other && test $status = 0 &&
@@ -89,20 +89,20 @@ test_expect_success 'a GPU that others fill is named, with their processes' '
 '
 test_expect_success 'one that workers of this run fill is not' '
 	RAYTRAIN_RUN_DIR=$PWD/runs/shared sleep 600 & own=$! &&
-	cards 2 78 && echo "process 1 $own $((77 * gib))" >>cards &&
+	devices 2 78 && echo "process 1 $own $((77 * gib))" >>devices &&
 	until_seen shared gpu_memory &&
 	CUDA_VISIBLE_DEVICES=1 $run --name shared -n 1 --gpu -- sh shared.sh 2>err
 	status=$? && kill $own && test $status = 0 && ! grep "GiB free" err
 '
 test_expect_success 'one with room is not' '
-	cards 39 78 && until_seen room gpu_memory &&
+	devices 39 78 && until_seen room gpu_memory &&
 	CUDA_VISIBLE_DEVICES=0 $run --name room -n 1 --gpu -- sh room.sh 2>err &&
 	! grep "GiB free" err
 '
 # fails NAME LINE: the GPU gets into this state, and the worker fails.
 fails () {
-	cards 2 4
-	echo "echo $2 >>cards; exit 3" >fail.sh
+	devices 2 4
+	echo "echo $2 >>devices; exit 3" >fail.sh
 	expect_status 1 $run --name "$1" -n 1 --gpu -- sh fail.sh 2>err
 }
 test_expect_success 'an error of the GPU is named as the cause' '
@@ -119,7 +119,7 @@ test_expect_success 'an error that a program causes is reported as that of the p
 	json_is runs/fault/logs/attempt-0/attempt.json .cause worker
 '
 test_expect_success 'errors of a GPU of other workers are none of this one' '
-	cards 2 4 && echo "echo xid 0 79 >>cards; exit 3" >fail.sh &&
+	devices 2 4 && echo "echo xid 0 79 >>devices; exit 3" >fail.sh &&
 	CUDA_VISIBLE_DEVICES=1 expect_status 1 $run --name other -n 1 --gpu -- sh fail.sh 2>err &&
 	! grep Xid err
 '
@@ -130,22 +130,22 @@ test_expect_success 'a library that is too old, or a driver that is not loaded, 
 	! grep gpu_ runs/old/result.json
 '
 test_expect_success '--check says how workers share GPUs, and that a mode forbids it' '
-	cards 2 78 && check="raytrain-run --check --json --launcher local --storage runs --gpu -n 4" &&
+	devices 2 78 && check="raytrain-run --check --json --launcher local --storage runs --gpu -n 4" &&
 	$check --gpus-per-worker 0.5 >json
 	jq -e ".findings | any(.topic == \"GPUs\" and .name == \"sharing\" and .verdict == \"ok\")" json &&
 	jq -e ".findings | any(.name == \"driver of workers\" and .detail == \"550.54.14\")" json &&
 	jq -e ".findings | any(.name == \"memory\" and (.detail | test(\"has 2.0 of 80.0 GiB free\")))" json &&
-	echo "mode 1 3" >>cards &&
+	echo "mode 1 3" >>devices &&
 	expect_status 4 $check --gpus-per-worker 0.5 >json &&
 	jq -e ".findings | any(.name == \"compute mode\" and .verdict == \"wrong\")" json
 '
 test_expect_success 'each process that opened the library has closed it' '
 	test "$(grep -c ^open log)" = "$(grep -c ^close log)"
 '
-# The cards themselves are others' than NVML's: they have stand-ins of their own.
-# tries [OPTION]...: a check of two workers, each with a card of these, into the file json.
+# The GPUs themselves are others' than NVML's: they have stand-ins of their own.
+# tries [OPTION]...: a check of two workers, each with a GPU of these, into the file json.
 tries () {
-	cards 2 4
+	devices 2 4
 	LD_LIBRARY_PATH=$PWD/cuda:$LD_LIBRARY_PATH raytrain-run --check --json --launcher local \
 		--storage runs --gpu -n 2 "$@" >json 2>err
 }
@@ -163,40 +163,40 @@ with () {
 mkdir cuda host && ln -s "$builddir/t/device/libcuda.so.1" "$builddir/t/device/libnccl.so.2" cuda/
 STANDIN_CUDA_FIRST=visible
 export STANDIN_CUDA_FIRST
-test_expect_success '--check copies to each card and back, and adds over the cards by NCCL' '
-	tries && found ok copy "2 cards" && found ok "sum of cards" "right result" &&
+test_expect_success '--check copies to each GPU and back, and adds over the GPUs by NCCL' '
+	tries && found ok copy "2 GPUs" && found ok "sum over GPUs" "right result" &&
 	found ok NCCL "version 2.28.9" &&
 	LD_LIBRARY_PATH=$PWD/cuda:$LD_LIBRARY_PATH raytrain-run --check --launcher local \
-		--storage runs --gpu -n 2 >out && grep "ok  *copy  *2 cards, there and back" out
+		--storage runs --gpu -n 2 >out && grep "ok  *copy  *2 GPUs, there and back" out
 '
-test_expect_success 'without NCCL, or on a card that they share, workers add through the host, and why' '
+test_expect_success 'without NCCL, or on a GPU that they share, workers add through the host, and why' '
 	ln -sf "$builddir/t/device/empty/libnccl.so.2" host/ &&
 	with LD_LIBRARY_PATH "$PWD/host:$PWD/cuda:$LD_LIBRARY_PATH" raytrain-run --check --json \
-		--launcher local --storage runs --gpu -n 2 >json && found ok "sum of cards" "right" &&
+		--launcher local --storage runs --gpu -n 2 >json && found ok "sum over GPUs" "right" &&
 	found skipped NCCL "update it to NCCL 2.10" &&
-	tries -n 4 --gpus-per-worker 0.5 && found ok "sum of cards" "right" &&
-	found skipped NCCL "share card"
+	tries -n 4 --gpus-per-worker 0.5 && found ok "sum over GPUs" "right" &&
+	found skipped NCCL "share GPU"
 '
-test_expect_success 'a card that cannot be copied to is wrong, with the rank and the error' '
+test_expect_success 'a GPU that cannot be copied to is wrong, with the rank and the error' '
 	expect_status 4 with STANDIN_CUDA_FAIL cuMemcpyHtoDAsync_v2:0 tries &&
-	found wrong copy "card 0: CUDA" && found skipped "sum of cards" "could not be copied"
+	found wrong copy "GPU 0: CUDA" && found skipped "sum over GPUs" "could not be copied"
 '
-test_expect_success 'a card in exclusive mode that another process has is wrong' '
+test_expect_success 'a GPU in exclusive mode that another process has is wrong' '
 	expect_status 4 with STANDIN_CUDA_BUSY 1 tries && found wrong copy "compute mode"
 '
-test_expect_success 'a driver that is too old is wrong, and so is a worker that sees no card' '
+test_expect_success 'a driver that is too old is wrong, and so is a worker that sees no GPU' '
 	expect_status 4 with STANDIN_CUDA_VERSION 10020 tries && found wrong copy "update it" &&
-	expect_status 4 with STANDIN_CUDA_CARDS 0 tries && found wrong copy "no CUDA card"
+	expect_status 4 with STANDIN_CUDA_DEVICES 0 tries && found wrong copy "no CUDA GPU"
 '
 test_expect_success 'an NCCL that fails, or kills a worker, is wrong' '
 	expect_status 4 with STANDIN_NCCL_FAIL ncclCommInitRankConfig:1 tries &&
-	found ok copy "2 cards" && found wrong "sum of cards" "ncclCommInitRank" &&
+	found ok copy "2 GPUs" && found wrong "sum over GPUs" "ncclCommInitRank" &&
 	expect_status 4 with STANDIN_NCCL_DIE 1 tries &&
-	found wrong "sum of cards" "did not come back" && no_process_left
+	found wrong "sum over GPUs" "did not come back" && no_process_left
 '
-test_expect_success 'a worker that does not connect its card is named in the report' '
+test_expect_success 'a worker that does not connect its GPU is named in the report' '
 	expect_status 4 with STANDIN_NCCL_STUCK 1 tries --set=run_config.failure_config.start_timeout_s=5 &&
-	found wrong "sum of cards" "waited 5 s (start_timeout_s) for rank 1" && no_process_left
+	found wrong "sum over GPUs" "waited 5 s (start_timeout_s) for rank 1" && no_process_left
 '
 test_expect_success 'without a driver, what it would do is skipped, with the reason' '
 	CUDA_VISIBLE_DEVICES=0,1 LD_LIBRARY_PATH= raytrain-run --check --json --launcher local \

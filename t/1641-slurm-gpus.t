@@ -109,14 +109,14 @@ test_expect_success 'a binding that the user asks for is kept' '
 test_expect_success 'a node whose GPU has failed is left out of the next attempt' '
 	mkdir standin && ln -s "$builddir/t/device/libnvidia-ml.so.1" standin/ &&
 	for node in n1 n2; do
-		echo "card GPU-$node-0 00000000:41:00.0 1000 100 50" >cards.$node || return 1
+		echo "device GPU-$node-0 00000000:41:00.0 1000 100 50" >devices.$node || return 1
 	done &&
 	cat >fail.sh <<-\EOF &&
 	test $(hostname) = n2 && exec raytrain-report n=1
-	echo "xid 0 79" >>cards.n1
+	echo "xid 0 79" >>devices.n1
 	exit 1
 	EOF
-	export STANDIN_NVML="$PWD/cards.%h" LD_LIBRARY_PATH="$PWD/standin:$LD_LIBRARY_PATH" &&
+	export STANDIN_NVML="$PWD/devices.%h" LD_LIBRARY_PATH="$PWD/standin:$LD_LIBRARY_PATH" &&
 	in_job -N2 --exclusive --gpus-per-node=4 -- --name falls -n 1 --gpu --max-failures 1 \
 		-- sh fail.sh &&
 	grep "GPU 0 (PCI 00000000:41:00.0) of node n1 reported Xid 79 (the GPU has fallen off the bus)" err &&
@@ -127,7 +127,7 @@ test_expect_success 'a node whose GPU has failed is left out of the next attempt
 		runs/falls/logs/attempt-1/attempt.json
 '
 test_expect_success 'the only node with room stays in use' '
-	printf "%s\n" "echo xid 0 79 >>cards.\$(hostname)" "exit 1" >all.sh &&
+	printf "%s\n" "echo xid 0 79 >>devices.\$(hostname)" "exit 1" >all.sh &&
 	expect_status 1 in_job -N1 -n4 --gpus-per-node=4 -- --name stays -n 4 --gpu \
 		--max-failures 1 -- sh all.sh &&
 	grep "node n1 stays in use in spite of its GPU, since the others have no room" err && test -d runs/stays/logs/attempt-1

@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='no library for cards is opened without --gpu or a tensor on a card
+test_description='no library for GPUs is opened without --gpu or a tensor on a GPU
 
 All such libraries are found first in a folder, as a file that logs which process has opened it
 (t/device/opened.c). They have no functions: a process that needs one of them fails.'
@@ -42,12 +42,12 @@ test_expect_success 'a library that is opened is noticed' '
 	"$PYTHON" -c "import ctypes; ctypes.CDLL(\"libnvidia-ml.so.1\")" &&
 	opened libnvidia-ml.so.1 && ! none_opened && rm log
 '
-test_expect_success 'a tensor on a card opens the library of its vendor, and is refused' '
-	expect_status 3 $run --name cuda --set train_loop_config.card=false \
+test_expect_success 'a tensor on a GPU opens the library of its vendor, and is refused' '
+	expect_status 3 $run --name cuda --set train_loop_config.device=false \
 		--set train_loop_config.fail=host --set train_loop_config.fail_at=1 \
 		"$modules/device_model.so" 2>err &&
 	opened libcuda.so.1 && ! grep amdhip log && rm log &&
-	expect_status 3 $run --name hip --set train_loop_config.card=false \
+	expect_status 3 $run --name hip --set train_loop_config.device=false \
 		--set train_loop_config.hip=true --set train_loop_config.fail=host \
 		--set train_loop_config.fail_at=1 "$modules/device_model.so" 2>err &&
 	grep "libamdhip64.so has no hip" err &&
@@ -60,7 +60,7 @@ test_expect_success 'a run with checkpoints, collectives, callbacks and a restar
 		--set train_loop_config.fail_rank=1 "$modules/train_model.so" 2>err &&
 	grep "attempt 1" err && none_opened &&
 	$run -n 3 --name collectives "$modules/collectives.so" 2>err && none_opened &&
-	$run --name tensors -n 2 --set train_loop_config.card=false \
+	$run --name tensors -n 2 --set train_loop_config.device=false \
 		--set train_loop_config.collect=true "$modules/device_model.so" 2>err && none_opened
 '
 test_expect_success 'nor does a command, with raytrain-report or in Python' '

@@ -1,4 +1,4 @@
-# devices.sh - sourced after setup.sh: runs with stand-ins for the libraries of cards (t/device).
+# devices.sh - sourced after setup.sh: runs with stand-ins for the libraries of GPUs (t/device).
 
 # standins FILE...: find these files of t/device in place of libraries of the machine. The
 # stand-in for the driver's library logs to `log`.
@@ -11,10 +11,10 @@ standins () {
 	STANDIN_CUDA_LOG=$PWD/log
 	export STANDIN_CUDA_LOG
 }
-# run_on_cards NAME N [KEY=VALUE | OPTION]...: a run of this name and of $train with so many
+# run_on_devices NAME N [KEY=VALUE | OPTION]...: a run of this name and of $train with so many
 # workers, these settings of train_loop_config, and the stand-ins. $more: more options.
 more=
-run_on_cards () {
+run_on_devices () {
 	name=$1 n=$2
 	shift 2
 	for setting; do

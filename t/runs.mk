@@ -145,7 +145,7 @@ t/device/libnvidia-ml.so.1: t/device/standin_nvml.c
 		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libnvidia-ml.so.1 -o $@ \
 		$(srcdir)/t/device/standin_nvml.c
 
-# For scripts/test gpu, on a machine with a card.
+# For scripts/test gpu, on a machine with a GPU.
 EXTRA_DIST += t/gpu/gpu.sh t/gpu/tensors.c t/gpu/tensors.t t/gpu/mlp.t
 
 # For scripts/test frameworks, with the frameworks themselves.
@@ -171,18 +171,18 @@ t/device/libamdhip64.so.6: t/device/standin_hip.c t/device/standin_cuda.c \
 		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libamdhip64.so.6 -o $@ \
 		$(srcdir)/t/device/standin_hip.c -lpthread
 
-# The example's kernels for a card, compiled for the stand-in.
+# The example's kernels for a GPU, compiled for the stand-in.
 EXTRA_DIST += t/device/runtime/cuda_runtime.h t/device/runtime/cublas_v2.h t/device/mlp_numbers.c
 if HAVE_OPENBLAS
-CARD_PARTS = share/examples/mlp_cuda.cu share/examples/mlp_kernels.h \
+DEVICE_PARTS = share/examples/mlp_cuda.cu share/examples/mlp_kernels.h \
 	t/device/runtime/cuda_runtime.h t/device/runtime/cublas_v2.h t/device/libcuda.so.1
-CARD_INCLUDES = -I$(srcdir)/t/device/runtime -I$(srcdir)/t/device -I$(srcdir)/share/examples
+DEVICE_INCLUDES = -I$(srcdir)/t/device/runtime -I$(srcdir)/t/device -I$(srcdir)/share/examples
 check_DATA += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_device \
 	t/device/mlp_numbers
 CLEANFILES += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_device \
 	t/device/mlp_numbers
-t/device/mlp_cuda.o: $(CARD_PARTS)
-	$(AM_V_CXX)$(MKDIR_P) t/device && $(CXX) -std=gnu++17 $(CARD_INCLUDES) -Wall -Wextra \
+t/device/mlp_cuda.o: $(DEVICE_PARTS)
+	$(AM_V_CXX)$(MKDIR_P) t/device && $(CXX) -std=gnu++17 $(DEVICE_INCLUDES) -Wall -Wextra \
 		$(OPENBLAS_CFLAGS) $(SANITIZE_CFLAGS) $(CXXFLAGS) -fPIC -c -o $@ \
 		-x c++ $(srcdir)/share/examples/mlp_cuda.cu
 t/device/fashion_mlp.so: t/device/mlp_cuda.o share/examples/fashion_mlp.c share/examples/mlp.c \
@@ -195,13 +195,13 @@ t/device/fashion_mlp.so: t/device/mlp_cuda.o share/examples/fashion_mlp.c share/
 		t/device/mlp_cuda.o t/device/libcuda.so.1 $(OPENBLAS_LIBS) -lpthread -lm && \
 	rm -f t/device/fashion_mlp.o t/device/mlp.o
 t/device/mlp_numbers_device: t/device/mlp_numbers.c t/device/mlp_cuda.o
-	$(AM_V_CXXLD)$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(CARD_INCLUDES) -c -o $@.o \
+	$(AM_V_CXXLD)$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(DEVICE_INCLUDES) -c -o $@.o \
 		$(srcdir)/t/device/mlp_numbers.c && \
 	$(CXX) $(SANITIZE_CFLAGS) -o $@ $@.o t/device/mlp_cuda.o t/device/libcuda.so.1 \
 		$(OPENBLAS_LIBS) -lpthread -lm && rm -f $@.o
 t/device/mlp_numbers: t/device/mlp_numbers.c share/examples/mlp_cpu.c \
 		share/examples/mlp_kernels.h
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(CARD_INCLUDES) \
+	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(DEVICE_INCLUDES) \
 		$(OPENBLAS_CFLAGS) -o $@ $(srcdir)/t/device/mlp_numbers.c \
 		$(srcdir)/share/examples/mlp_cpu.c $(OPENBLAS_LIBS) -lm
 endif

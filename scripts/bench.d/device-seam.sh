@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# What the code for cards costs a training on the host: this raytrain against the one before
+# What the code for GPUs costs a training on the host: this raytrain against the one before
 # that code was there, built from the history in the same way, with the same training functions,
 # in turns. The MLP as in the row mlp; a durable save of 256 MiB to memory, and how long training
 # waits for one in the background, as in save.sh. Every change since then counts, for better or

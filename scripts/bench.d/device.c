@@ -1,14 +1,14 @@
 /*
- * device.c - a training function that compares what raytrain does with memory on a card with
+ * device.c - a training function that compares what raytrain does with memory on a GPU with
  * the same by CUDA and NCCL directly, in turns. Arguments: ROW BYTES TURNS. Linked with the
  * CUDA runtime and NCCL.
  *
- *   device-stall      a report with a checkpoint of BYTES on the card | cudaMemcpyAsync() of
+ *   device-stall      a report with a checkpoint of BYTES on the GPU | cudaMemcpyAsync() of
  *                     them to pinned memory, and waiting for that
  *   device-give       a report with BYTES that are handed over | nothing
- *   device-restore    open a checkpoint, which verifies it, and get BYTES to the card | read()
+ *   device-restore    open a checkpoint, which verifies it, and get BYTES to the GPU | read()
  *                     the file in pieces, and cudaMemcpy() these
- *   device-allreduce  a sum of BYTES over all workers, each on its card | ncclAllReduce()
+ *   device-allreduce  a sum of BYTES over all workers, each on its GPU | ncclAllReduce()
  *
  * Rank 0 prints "ROW OURS THEIRS" for each turn except for the first one: milliseconds, or
  * microseconds of the allreduce.
@@ -35,7 +35,7 @@ int train_func(raytrain_context *ctx);
 struct bench {
     raytrain_context *ctx;
     size_t bytes;
-    char *data, *piece; /* on the card; pinned */
+    char *data, *piece; /* on the GPU; pinned */
     void *pinned;
     ncclComm_t nccl;
 };

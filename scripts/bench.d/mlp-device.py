@@ -1,6 +1,6 @@
-# mlp-device.py EPOCHS: the MLP of share/examples/fashion_mlp.c in PyTorch on a card: 784-512-512-10,
+# mlp-device.py EPOCHS: the MLP of share/examples/fashion_mlp.c in PyTorch on a GPU: 784-512-512-10,
 # batches of 128, SGD with momentum. The images are on the host, are shuffled there, and come to
-# the card by pinned memory, as they do there. Prints samples/s of the last epoch.
+# the GPU by pinned memory, as they do there. Prints samples/s of the last epoch.
 import gzip
 import sys
 import time

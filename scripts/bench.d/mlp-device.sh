@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2046,SC2154
-# With an NVIDIA card, nvcc and cuBLAS, and PyTorch for CUDA (CARD_PYTHON, default python3): the
-# MLP of the row mlp on one card, against the same network, batches and optimizer in PyTorch.
+# With an NVIDIA GPU, nvcc and cuBLAS, and PyTorch for CUDA (DEVICE_PYTHON, default python3): the
+# MLP of the row mlp on one GPU, against the same network, batches and optimizer in PyTorch.
 turns=5
 
 rows()
@@ -11,12 +11,12 @@ rows()
 prepare()
 {
     local examples=$top/share/examples cuda=${CUDA_HOME:-/usr/local/cuda}
-    python=${CARD_PYTHON:-python3}
+    python=${DEVICE_PYTHON:-python3}
     nvidia-smi -L 2>/dev/null | grep -q '^GPU' ||
-        { echo >&2 "bench: mlp-device needs an NVIDIA card, and nvidia-smi -L lists none"
+        { echo >&2 "bench: mlp-device needs an NVIDIA GPU, and nvidia-smi -L lists none"
           return 1; }
     "$python" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null ||
-        { echo >&2 "bench: mlp-device needs PyTorch for CUDA: set CARD_PYTHON to a python that has it"
+        { echo >&2 "bench: mlp-device needs PyTorch for CUDA: set DEVICE_PYTHON to a python that has it"
           return 1; }
     PATH=$PATH:$cuda/bin nvcc -O2 -Xcompiler -fPIC -c -o "$work/mlp_cuda.o" \
         "$examples/mlp_cuda.cu" &&

@@ -7,7 +7,7 @@
  *         $(pkg-config --cflags --libs raytrain openblas) -lm
  *     raytrain-run --workers 2 -c fashion_mlp.cfg
  *
- * The head of mlp_cuda.cu, which takes the place of mlp_cpu.c, has the lines for cards.
+ * The head of mlp_cuda.cu, which takes the place of mlp_cpu.c, has the lines for GPUs.
  *
  * train_loop_config: hidden = [512, 512], lr, momentum, epochs, batch_size (per worker).
  * datasets: "train" and "test", columns x (uint8, any shape) and y (uint8, 0..9).
@@ -49,7 +49,7 @@ struct trainer {
 
 /* ---- Tensors -------------------------------------------------------------------- */
 
-/* Numbers of the network, on the host or on its card: [rows], or [rows][columns]. */
+/* Numbers of the network, on the host or on its GPU: [rows], or [rows][columns]. */
 static raytrain_tensor tensor_of(const struct mlp *m, float *data, int rows,
                                  int columns)
 {
@@ -58,9 +58,9 @@ static raytrain_tensor tensor_of(const struct mlp *m, float *data, int rows,
                          .ndim = columns ? 2 : 1,
                          .shape = {rows, columns}};
 
-    if (m->card >= 0) {
+    if (m->device >= 0) {
         t.device = RAYTRAIN_CUDA;
-        t.device_id = m->card;
+        t.device_id = m->device;
     }
     return t;
 }

@@ -6,7 +6,7 @@ int mlp_create(struct mlp *m, const int widths[], int n_layers, int batch)
 {
     int complete = 1;
 
-    *m = (struct mlp){.batch = batch, .card = kernels_card(), .n_layers = n_layers};
+    *m = (struct mlp){.batch = batch, .device = kernels_device(), .n_layers = n_layers};
     for (int i = n_layers - 1; i >= 0; i--) {
         struct mlp_layer *l = &m->layers[i];
 

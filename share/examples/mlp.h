@@ -1,6 +1,6 @@
 /*
  * mlp.h - a multi-layer perceptron: ReLU, softmax cross entropy, SGD with momentum. It
- * computes with the kernels of mlp_kernels.h, on the CPU or on a card, where all its
+ * computes with the kernels of mlp_kernels.h, on the CPU or on a GPU, where all its
  * memory is then. It is independent of raytrain; fashion_mlp.c makes it parallel.
  */
 #ifndef MLP_H
@@ -21,7 +21,7 @@ struct mlp_layer {
 
 struct mlp {
     int batch; /* capacity of the buffers, in rows */
-    int card;  /* where its memory is; -1: on the host */
+    int device; /* where its memory is; -1: on the host */
     int n_layers;
     struct mlp_layer layers[MLP_MAX_LAYERS];
     float *input; /* [batch][layers[0].in] */

@@ -6,7 +6,7 @@
 
 #include "mlp_kernels.h"
 
-int kernels_card(void)
+int kernels_device(void)
 {
     return -1;
 }

@@ -1,5 +1,5 @@
 /*
- * mlp_cuda.cu - the kernels of mlp_kernels.h for an NVIDIA card: products by cuBLAS, the
+ * mlp_cuda.cu - the kernels of mlp_kernels.h for an NVIDIA GPU: products by cuBLAS, the
  * rest by kernels of its own.
  *
  *     nvcc -O2 -Xcompiler -fPIC -c mlp_cuda.cu
@@ -8,7 +8,7 @@
  *         -lcublas -lcudart -lstdc++ -lm
  *     raytrain-run --gpu --workers 2 -c fashion_mlp.cfg
  *
- * With --gpu each worker sees its own card only, which is card 0. All work is queued on the
+ * With --gpu each worker sees its own GPU only, which is GPU 0. All work is queued on the
  * default stream, for which raytrain's calls wait. Each kernel works for any number of
  * blocks and threads, and no sum depends on their timing.
  */
@@ -22,13 +22,13 @@
 
 #define THREADS    256 /* of a block; a power of 2 */
 #define BLOCKS_MAX 1024
-#define STAGES     4 /* copies to the card that may be under way */
+#define STAGES     4 /* copies to the GPU that may be under way */
 
 #ifdef __CUDACC__
 #define LAUNCH(kernel, blocks, threads, ...) kernel<<<blocks, threads>>>(__VA_ARGS__)
 #endif
 
-/* ---- Failures, the card, memory ---- */
+/* ---- Failures, the GPU, memory ---- */
 
 static void check(cudaError_t error, const char *what)
 {
@@ -55,12 +55,12 @@ static cublasHandle_t blas(void)
     return handle;
 }
 
-int kernels_card(void)
+int kernels_device(void)
 {
-    int card;
+    int device;
 
-    check(cudaGetDevice(&card), "there is no card to train on");
-    return card;
+    check(cudaGetDevice(&device), "there is no GPU to train on");
+    return device;
 }
 
 void *kernels_alloc(size_t n)
@@ -89,11 +89,11 @@ void kernels_zero(void *p, size_t n)
 
 void kernels_read(void *host, const void *from, size_t n)
 {
-    check(cudaMemcpy(host, from, n, cudaMemcpyDeviceToHost), "a copy from the card");
+    check(cudaMemcpy(host, from, n, cudaMemcpyDeviceToHost), "a copy from the GPU");
 }
 
 /* The bytes at `host` may change as soon as this returns: they have been copied to one of a
- * few pinned buffers, from which the card gets them in its turn. */
+ * few pinned buffers, from which the GPU gets them in its turn. */
 void kernels_write(void *to, const void *host, size_t n)
 {
     static struct {
@@ -107,7 +107,7 @@ void kernels_write(void *to, const void *host, size_t n)
     if (!s->copied)
         check(cudaEventCreateWithFlags(&s->copied, cudaEventDisableTiming),
               "cudaEventCreate");
-    check(cudaEventSynchronize(s->copied), "a copy to the card");
+    check(cudaEventSynchronize(s->copied), "a copy to the GPU");
     if (s->size < n) {
         check(cudaFreeHost(s->memory), "cudaFreeHost");
         check(cudaMallocHost(&s->memory, n), "cudaMallocHost");
@@ -115,11 +115,11 @@ void kernels_write(void *to, const void *host, size_t n)
     }
     memcpy(s->memory, host, n);
     check(cudaMemcpyAsync(to, s->memory, n, cudaMemcpyHostToDevice, 0),
-          "a copy to the card");
+          "a copy to the GPU");
     check(cudaEventRecord(s->copied, 0), "cudaEventRecord");
 }
 
-/* Memory of the card that keeps its address until more is asked for. */
+/* Memory of the GPU that keeps its address until more is asked for. */
 struct scratch {
     void *memory;
     size_t size;

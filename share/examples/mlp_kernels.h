@@ -1,9 +1,9 @@
 /*
  * mlp_kernels.h - what the network of mlp.c computes with: mlp_cpu.c for the CPU, by
- * OpenBLAS, and mlp_cuda.cu for an NVIDIA card, by cuBLAS. The build line has one of them.
+ * OpenBLAS, and mlp_cuda.cu for an NVIDIA GPU, by cuBLAS. The build line has one of them.
  *
- * Matrices are row-major. Memory is that of kernels_alloc(), which is the card's, except
- * what is called `host`. On a card, work is queued on the default stream and calls return
+ * Matrices are row-major. Memory is that of kernels_alloc(), which is the GPU's, except
+ * what is called `host`. On a GPU, work is queued on the default stream and calls return
  * at once; kernels_read() waits. A failure of CUDA ends the process with a message.
  */
 #ifndef MLP_KERNELS_H
@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* The number of the card, as for cudaSetDevice(); -1: all is in host memory. */
-int kernels_card(void);
+/* The number of the GPU, as for cudaSetDevice(); -1: all is in host memory. */
+int kernels_device(void);
 
 /* n bytes, all zero; NULL without memory. */
 void *kernels_alloc(size_t n);

@@ -118,11 +118,11 @@ RAYTRAIN_API const char *raytrain_dtype_name(raytrain_dtype dtype);
 
 /* Where the data of a tensor are. A call refuses a device that it does not take
  * (RAYTRAIN_ENOTSUP) and does not touch the data. "Memory of devices" below says which
- * calls take cards. */
+ * calls take GPUs. */
 typedef enum raytrain_device {
     RAYTRAIN_HOST = 0,
-    RAYTRAIN_CUDA, /* memory of an NVIDIA card, as cudaMalloc() returns it */
-    RAYTRAIN_HIP   /* memory of an AMD card, as hipMalloc() returns it */
+    RAYTRAIN_CUDA, /* memory of an NVIDIA GPU, as cudaMalloc() returns it */
+    RAYTRAIN_HIP   /* memory of an AMD GPU, as hipMalloc() returns it */
 } raytrain_device;
 
 /*
@@ -252,27 +252,27 @@ RAYTRAIN_API int raytrain_barrier(raytrain_context *ctx);
  * elements as it sends, in any shape (else RAYTRAIN_ETYPE). They match the calls above, so
  * that the memory of the ranks may be of different kinds.
  *
- * If all ranks have their tensors on cards, each on one of its own, NCCL combines and
+ * If all ranks have their tensors on GPUs, each on one of its own, NCCL combines and
  * copies them there: libnccl.so.2 of NCCL 2.10 or later, which the first such call
  * opens. The call comes after what was queued on the caller's stream ("Memory of
  * devices" below), and returns once it is queued itself: what is queued on that stream
  * from then on sees the result, and the host does after it has waited for the stream.
  * Until then the memory must stay allocated. The result has the same bits on every
  * rank, but not those of the host: 16-bit floats are rounded after each addition, a
- * mean is a sum of parts that were divided, and NaNs are treated as NCCL does. The card
- * of the first call is that of all others on cards; a call with one of another card
+ * mean is a sum of parts that were divided, and NaNs are treated as NCCL does. The GPU
+ * of the first call is that of all others on GPUs; a call with one of another GPU
  * goes through host memory.
  *
- * Else what is on a card is copied to host memory and back, for which the call needs as
+ * Else what is on a GPU is copied to host memory and back, for which the call needs as
  * much host memory as the tensors have: the result has the bits of a call in host
  * memory, and is there when the call returns. Broadcast and allgather give the memory
  * to MPI as it is, if the MPI library says that it takes such memory ("CUDA-aware"). If
- * NCCL is missing or too old, or ranks share a card, this is said once. If it is there and
+ * NCCL is missing or too old, or ranks share a GPU, this is said once. If it is there and
  * fails, run_config.device_collectives says whether that is an error (raytrain.cfg(5)).
  *
  * If NCCL reports an error, also one that another rank has caused, or that comes after
  * the call, what it was writing is undefined, kernels that wait for it end, and the
- * next call of raytrain that is COLLECTIVE or copies from a card is RAYTRAIN_ECOMM, so
+ * next call of raytrain that is COLLECTIVE or copies from a GPU is RAYTRAIN_ECOMM, so
  * that no checkpoint has it; the training function should return that.
  */
 RAYTRAIN_API int raytrain_allreduce_tensor(raytrain_context *ctx,
@@ -290,7 +290,7 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
  * mixed (any other type is RAYTRAIN_EINVAL). They are grouped into buckets of about
  * bucket_bytes (0: a good default) and of one type; a bucket is reduced as soon as all
  * its tensors are ready. Tensors that are adjacent in memory, in the same order on
- * every rank, are reduced in place, others are copied to the bucket and back; on a card,
+ * every rank, are reduced in place, others are copied to the bucket and back; on a GPU,
  * only what is in one allocation counts as adjacent. 16-bit floats are copied to a bucket
  * of float32, averaged, and rounded once, at the end. The gradients must stay at the same
  * address until destroy.
@@ -309,18 +309,18 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
  * In each step, call ready(i) once for each i, in any order that is the same on every
  * rank; wait() before that is RAYTRAIN_EINVAL. Buckets always start in index order.
  *
- * Gradients may be on a card ("Memory of devices" below), all of them on the same one, and
+ * Gradients may be on a GPU ("Memory of devices" below), all of them on the same one, and
  * on all ranks or on none; memory of the reducer is there, too, and zero. ready(i) says that
  * what the caller has queued on its stream so far completes gradient i, and does not wait
  * for it. wait() lets what the caller queues on its stream from then on come after the
- * means. If each rank has a card of its own, and NCCL (libnccl.so.2), buckets are averaged
+ * means. If each rank has a GPU of its own, and NCCL (libnccl.so.2), buckets are averaged
  * by NCCL, in place, and the host waits for nothing. 16-bit floats are then combined as NCCL
  * does it, and the bits of the means are NCCL's, the same on every rank. A failure of NCCL
  * is RAYTRAIN_ECOMM of a later wait. Else, which is reported once, buckets are copied to
  * host memory and back, which overlaps with the work of the caller's stream; the means have
  * the bits that they would have on the host, and wait() returns when the other ranks'
  * numbers have been combined with this one's. destroy waits for the work that was queued on
- * the card.
+ * the GPU.
  */
 RAYTRAIN_API int raytrain_reducer_create(raytrain_context *ctx,
                                          const raytrain_tensor grads[], size_t n,
@@ -337,7 +337,7 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * shard alone.
  *
  * create_sharded (COLLECTIVE) is create with the parameters of the first n_params
- * gradients: the same shapes, any type, memory as above (NULL: the reducer's), on the card
+ * gradients: the same shapes, any type, memory as above (NULL: the reducer's), on the GPU
  * of the gradients if they are on one. Other gradients, such as a number of rows, are
  * averaged on every rank. The rest follows:
  *
@@ -355,7 +355,7 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * state. After wait, elements of gradients outside of the shard are undefined. gather
  * (COLLECTIVE) is called when no gradient is being averaged (else RAYTRAIN_EINVAL), as
  * often as the ranks like. Every rank then has the bits of the rank that updated them.
- * On a card, gather comes between what the caller has queued on its stream and what it
+ * On a GPU, gather comes between what the caller has queued on its stream and what it
  * queues from then on; the host waits for the other ranks, unless there is NCCL.
  *
  * param returns the address of parameter i, which the reducer owns until destroy if it
@@ -429,39 +429,39 @@ RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
 
 /*
  * Memory of devices. put, put_shard, give, get, get_shard, the collectives of tensors and
- * reducers take tensors on NVIDIA cards, with device = RAYTRAIN_CUDA, and datasets bring
+ * reducers take tensors on NVIDIA GPUs, with device = RAYTRAIN_CUDA, and datasets bring
  * their batches there; no other call does. The library of the driver, libcuda.so.1 of
  * CUDA 11.0 or later, is opened by the first such call; RAYTRAIN_ENOTSUP if it is missing
  * or too old, RAYTRAIN_EFAILED if it reports an error. data is memory of the primary context
- * of card device_id, which is what the runtime API allocates; other memory is
- * RAYTRAIN_EINVAL: of another card, of the host, or freed. raytrain_report() checks that
+ * of GPU device_id, which is what the runtime API allocates; other memory is
+ * RAYTRAIN_EINVAL: of another GPU, of the host, or freed. raytrain_report() checks that
  * again.
  *
- * RAYTRAIN_HIP is the same for AMD cards, with libamdhip64.so of ROCm 5.0 or later, and HIP's
+ * RAYTRAIN_HIP is the same for AMD GPUs, with libamdhip64.so of ROCm 5.0 or later, and HIP's
  * functions in place of CUDA's.
  *
  * raytrain_report() copies what was put before it returns, except as said below;
  * get copies before it returns, and so do collectives that are not NCCL's; reducers copy
- * meanwhile. All wait for the work that this process has queued on one stream of the card:
- * that of the latest raytrain_set_stream() for this card, or the legacy default stream.
+ * meanwhile. All wait for the work that this process has queued on one stream of the GPU:
+ * that of the latest raytrain_set_stream() for this GPU, or the legacy default stream.
  * They do not wait for work in other streams: let that stream wait for it, by
  * cudaStreamWaitEvent(), or synchronise. A tensor that was given is copied, too, and
- * released as others are. The card that was current for the thread is current again
- * afterwards. (raytrain-gpu(7) says what was tried with a card.)
+ * released as others are. The GPU that was current for the thread is current again
+ * afterwards. (raytrain-gpu(7) says what was tried with a GPU.)
  *
  * raytrain_set_stream takes a cudaStream_t, CUstream or hipStream_t, which must exist until
  * another one is set; NULL is the default stream. It is not collective, and does not wait.
- * RAYTRAIN_EINVAL for RAYTRAIN_HOST and for a card that is not there; other errors as above.
+ * RAYTRAIN_EINVAL for RAYTRAIN_HOST and for a GPU that is not there; other errors as above.
  */
 RAYTRAIN_API int raytrain_set_stream(raytrain_context *ctx, raytrain_device device,
                                      int device_id, void *stream);
 
 /*
- * Copies from cards that overlap with training. raytrain_report() only starts the copies
- * of tensors on cards that were given, since these do not change until they are released,
- * and of all tensors on cards in a checkpoint of which raytrain_checkpoint_overlap() says:
+ * Copies from GPUs that overlap with training. raytrain_report() only starts the copies
+ * of tensors on GPUs that were given, since these do not change until they are released,
+ * and of all tensors on GPUs in a checkpoint of which raytrain_checkpoint_overlap() says:
  * they stay as they are, and allocated, until raytrain_checkpoint_fence(). The fence makes
- * the stream of each card on which this process works (see above) wait for the copies, and
+ * the stream of each GPU on which this process works (see above) wait for the copies, and
  * returns at once: what is queued there from then on may change the tensors. So the copies
  * take place during the forward and backward pass of the next step, which read the
  * parameters:
@@ -712,20 +712,20 @@ RAYTRAIN_API int raytrain_dataset_set_batch_size(raytrain_dataset *ds, uint64_t 
  */
 RAYTRAIN_API int raytrain_dataset_next(raytrain_dataset *ds, uint64_t *rows);
 /*
- * From the next batch on, and until this is called again, columns are in memory of a card
- * (RAYTRAIN_CUDA), or of the host; there is no current batch until then. Not collective.
+ * From the next batch on, and until this is called again, columns are in GPU memory
+ * (RAYTRAIN_CUDA), or in host memory; there is no current batch until then. Not collective.
  * Batches are still read and preprocessed on the host. What raytrain_dataset_column() returns is
- * on the card, as its tensor says: numbers, and the codes of words. raytrain_dataset_ragged()
+ * on the GPU, as its tensor says: numbers, and the codes of words. raytrain_dataset_ragged()
  * returns host memory as before; RAYTRAIN_ETYPE if all columns are for it.
  *
- * A batch is copied ahead, by way of pinned memory, while the card works on the one before;
+ * A batch is copied ahead, by way of pinned memory, while the GPU works on the one before;
  * next does not wait for the copy, but orders the caller's stream ("Memory of devices"
  * above) after it. Work on a batch that is in this stream when next is called may go on:
  * its memory is used again only after that. Work in other streams must be ordered with this
  * one: after next, and before the next call. The process has twice the bytes of a batch on
- * the card, and as much pinned memory on the host.
+ * the GPU, and as much pinned memory on the host.
  *
- * Errors as of "Memory of devices": RAYTRAIN_EINVAL if the card is not there,
+ * Errors as of "Memory of devices": RAYTRAIN_EINVAL if the GPU is not there,
  * RAYTRAIN_ENOTSUP without its library, RAYTRAIN_ENOMEM if there is not enough memory on it,
  * then of next.
  */

@@ -1,16 +1,16 @@
 /*
  * device_batches.c - a training function for tests that sees the batches of the dataset
- * "train" in memory of a CUDA card, that of the stand-in (t/device), or of the host: the
+ * "train" in memory of a CUDA GPU, that of the stand-in (t/device), or of the host: the
  * numbers are the same, on any number of workers.
  *
- * A kernel for each column of a batch adds numbers of the rows' bytes to a sum on the card.
+ * A kernel for each column of a batch adds numbers of the rows' bytes to a sum on the GPU.
  * The kernels are queued on one stream, and not waited for unless `sync` says so. A report
  * after `every` batches has a checkpoint with the sums over all workers, model/weight.
  *
  * train_loop_config:
  *   columns = "x,y"
  *   batch (12): rows of all workers together; epochs (2); every (4)
- *   card (true): batches are on card local_rank % 2; false: on the host
+ *   device (true): batches are on GPU local_rank % 2; false: on the host
  *   sync (false): wait for each batch's kernels
  *   grow (false): the batch size changes with the second epoch
  *   ragged = NAME: a column that raytrain_dataset_ragged() must have, in host memory
@@ -19,7 +19,7 @@
  *   back (false): from the second epoch on, batches are in host memory
  *   kill_at (0): the last rank is killed at the report of this iteration
  *   fail = a value of STANDIN_CUDA_FAIL, from the third batch on
- *   wrong = "card": asks for a card that is not there | "kind": for another kind of device
+ *   wrong = "device": asks for a GPU that is not there | "kind": for another kind of device
  */
 #include <dlfcn.h>
 #include <raytrain.h>
@@ -88,14 +88,14 @@ static void must(int rc)
 struct job {
     raytrain_context *ctx;
     raytrain_dataset *ds;
-    bool card, sync, grow, back, capture;
+    bool device, sync, grow, back, capture;
     int id;
     char names[256];
     const char *columns[COLUMNS_MAX], *ragged, *fail;
     size_t n_columns;
     int64_t batch, epochs, every, kill_at;
     int64_t n_batches;
-    double *sums; /* of each column: on the card, or the host */
+    double *sums;   /* of each column: on the GPU, or the host */
     void *captured; /* the stream that captures; NULL: none does */
 };
 
@@ -131,7 +131,7 @@ static void job_read(struct job *j, raytrain_context *ctx)
     char *name;
 
     *j = (struct job){.ctx = ctx};
-    j->card = setting(j, "card", true);
+    j->device = setting(j, "device", true);
     j->sync = setting(j, "sync", false);
     j->grow = setting(j, "grow", false);
     j->back = setting(j, "back", false);
@@ -146,7 +146,7 @@ static void job_read(struct job *j, raytrain_context *ctx)
     for (name = strtok(j->names, ","); name && j->n_columns < COLUMNS_MAX;
          name = strtok(NULL, ","))
         j->columns[j->n_columns++] = name;
-    j->id = j->card ? raytrain_local_rank(ctx) % 2 : 0;
+    j->id = j->device ? raytrain_local_rank(ctx) % 2 : 0;
 }
 
 static raytrain_tensor sums_of(const struct job *j)
@@ -155,7 +155,7 @@ static raytrain_tensor sums_of(const struct job *j)
                              .dtype = RAYTRAIN_FLOAT64,
                              .ndim = 1,
                              .shape = {j->n_columns},
-                             .device = j->card ? RAYTRAIN_CUDA : RAYTRAIN_HOST,
+                             .device = j->device ? RAYTRAIN_CUDA : RAYTRAIN_HOST,
                              .device_id = j->id};
 }
 
@@ -202,7 +202,7 @@ static void launch(const struct job *j, struct kernel k)
 {
     struct kernel *copy;
 
-    if (!j->card) {
+    if (!j->device) {
         kernel_step(&k, k.sum, k.rows);
         return;
     }
@@ -222,7 +222,7 @@ static int sums_begin(struct job *j)
     void *context;
     uint64_t p;
 
-    if (j->card) {
+    if (j->device) {
         library_open();
         must(cuda.cuInit(0));
         must(cuda.cuDevicePrimaryCtxRetain(&context, j->id));
@@ -242,7 +242,7 @@ static int sums_begin(struct job *j)
 
 static void sums_end(struct job *j)
 {
-    if (!j->card) {
+    if (!j->device) {
         free(j->sums);
         return;
     }
@@ -259,7 +259,7 @@ static int column_use(struct job *j, size_t i, uint64_t rows)
     if (rc)
         return rc;
     if (t.shape[0] != rows || t.device_id != (t.device == RAYTRAIN_CUDA ? j->id : 0) ||
-        (!j->back && t.device != (j->card ? RAYTRAIN_CUDA : RAYTRAIN_HOST)))
+        (!j->back && t.device != (j->device ? RAYTRAIN_CUDA : RAYTRAIN_HOST)))
         abort();
     bytes = raytrain_dtype_size(t.dtype);
     for (int d = 1; d < t.ndim; d++)
@@ -286,7 +286,7 @@ static int batch_use(struct job *j, uint64_t rows)
         if (rc == 0 && (ragged.rows != rows || ragged.offsets[0] != 0))
             abort();
     }
-    if (j->card && j->sync)
+    if (j->device && j->sync)
         must(cuda.cuStreamSynchronize(NULL));
     if (*j->fail && j->n_batches == 3)
         standin_fail("STANDIN_CUDA_FAIL", j->fail);
@@ -369,12 +369,12 @@ static int epoch_run(struct job *j)
 static int dataset_begin(struct job *j)
 {
     const char *wrong = text(j, "wrong", "");
-    bool other = strcmp(wrong, "card") == 0, kind = strcmp(wrong, "kind") == 0;
+    bool other = strcmp(wrong, "device") == 0, kind = strcmp(wrong, "kind") == 0;
 
     j->ds = raytrain_get_dataset_shard(j->ctx, "train");
     if (!j->ds)
         return raytrain_last_status(j->ctx);
-    if (!j->card && !*wrong)
+    if (!j->device && !*wrong)
         return 0;
     return raytrain_dataset_to_device(j->ds, kind ? (raytrain_device)9 : RAYTRAIN_CUDA,
                                       other ? 5 : j->id);

@@ -1,16 +1,16 @@
 /*
- * device_model.c - a training function for tests whose model is in memory of a CUDA card,
+ * device_model.c - a training function for tests whose model is in memory of a CUDA GPU,
  * that of the stand-in (t/device), or of the host: the numbers are the same. An iteration
  * moves a vector by random numbers, which are the same on any number of workers. Each rank
  * has a copy of the vector, and its rows of another one, which has the same numbers.
  *
- * Work on a card is queued on the default stream, and never waited for before a report.
+ * Work on a GPU is queued on the default stream, and never waited for before a report.
  *
  * train_loop_config:
  *   iterations (5), size (1000)
- *   card (true): the model is on card local_rank % cards (2); false: on the host
+ *   device (true): the model is on GPU local_rank % devices (2); false: on the host
  *   mixed (false): that of odd ranks is on the host
- *   hip (false): cards are those of AMD; the stand-in for its library has the functions of
+ *   hip (false): GPUs are those of AMD; the stand-in for its library has the functions of
  *     the other one, too
  *   collect (false): the vector is moved by the mean of random numbers of the ranks' own, and
  *          begins with the one of the last rank; its first numbers are moved by those of each
@@ -27,16 +27,16 @@
  *   dropped (false): that checkpoint is discarded, and the report has another one
  *   capture (false): a graph is captured on a stream that has no part in this, while each report
  *          is made and its checkpoint is written; it must not be spoiled
- *   reset (false): the card is reset after the last report, and the function returns
- *   late (false): what other threads wait for on a card runs after the next step
+ *   reset (false): the GPU is reset after the last report, and the function returns
+ *   late (false): what other threads wait for on a GPU runs after the next step
  *   fail_at (0): at this iteration, rank fail_rank (0; -1: each one) ...
- *   fail = "kill" | "host": puts host memory as a card's | "other": the wrong card's |
- *          "id": that of a card that is not there | "freed": freed memory | "late": memory
+ *   fail = "kill" | "host": puts host memory as a GPU's | "other": the wrong GPU's |
+ *          "id": that of a GPU that is not there | "freed": freed memory | "late": memory
  *          that the last rank frees before the report | "mean": combines host memory as a
- *          card's | "read": reads the restored model into host memory as a card's |
+ *          GPU's | "read": reads the restored model into host memory as a GPU's |
  *          "fault": a kernel fails before the report | "unseen": one fails, which is waited for,
  *          but not looked at, and the report has no checkpoint | a value of STANDIN_CUDA_FAIL;
- *          with `collect` before it is: "inside": is killed when its card comes to the
+ *          with `collect` before it is: "inside": is killed when its GPU comes to the
  *          collectives, and writes the time to the file "died" | "break": its next collective
  *          breaks | "apart": combines fewer numbers
  *   fail_once = PATH: fail only if PATH can be created
@@ -92,12 +92,12 @@ static void *symbol(void *object, const char *name)
     return found;
 }
 
-static int device = RAYTRAIN_CUDA; /* of the cards */
+static int device_kind = RAYTRAIN_CUDA;
 
 static void library_open(void)
 {
-    void *object =
-        dlopen(device == RAYTRAIN_HIP ? "libamdhip64.so.6" : "libcuda.so.1", RTLD_NOW);
+    void *object = dlopen(
+        device_kind == RAYTRAIN_HIP ? "libamdhip64.so.6" : "libcuda.so.1", RTLD_NOW);
 
     if (!object)
         abort();
@@ -118,13 +118,13 @@ static void must(int rc)
 
 struct model {
     raytrain_context *ctx;
-    bool card, scribble, late, overlap, fence, capture, reset;
+    bool device, scribble, late, overlap, fence, capture, reset;
     int id;
     void *context;
     uint64_t n, first, rows; /* this rank's rows */
-    double *weight, *shard;  /* on the card, or the host */
-    double *delta;           /* host memory; on a card, pinned */
-    double *moved;           /* delta on the card */
+    double *weight, *shard;  /* on the GPU, or the host */
+    double *delta;           /* host memory; on a GPU, pinned */
+    double *moved;           /* delta on the GPU */
     int n_released;          /* of given memory */
     raytrain_checkpoint *ck; /* filled ahead; NULL: none is */
 };
@@ -133,7 +133,7 @@ static double *numbers_new(const struct model *m, uint64_t n)
 {
     uint64_t p;
 
-    if (!m->card)
+    if (!m->device)
         return calloc(n + 1, sizeof(double));
     must(cuda.cuMemAlloc_v2(&p, (n + 1) * sizeof(double)));
     return (double *)(uintptr_t)p;
@@ -143,7 +143,7 @@ static void numbers_free(void *p, void *arg)
 {
     const struct model *m = arg;
 
-    if (m->card)
+    if (m->device)
         must(cuda.cuMemFree_v2((uintptr_t)p));
     else
         free(p);
@@ -151,7 +151,7 @@ static void numbers_free(void *p, void *arg)
 
 static void hold(const struct model *m, bool held)
 {
-    if (m->card && m->late)
+    if (m->device && m->late)
         must(cuda.standin_hold(held));
 }
 
@@ -187,7 +187,7 @@ static void launch(const struct model *m, struct kernel k)
 {
     struct kernel *copy = malloc(sizeof k);
 
-    if (!m->card) {
+    if (!m->device) {
         kernel_step(&k);
         free(copy);
         return;
@@ -210,17 +210,17 @@ static void settings_get(struct model *m)
     m->fence = strcmp(overlap, "fence") == 0;
 }
 
-static void model_create(struct model *m, raytrain_context *ctx, bool card, int n_cards,
-                         uint64_t n)
+static void model_create(struct model *m, raytrain_context *ctx, bool device,
+                         int n_devices, uint64_t n)
 {
     uint64_t rank = (uint64_t)raytrain_rank(ctx);
     uint64_t size = (uint64_t)raytrain_world_size(ctx);
 
-    *m = (struct model){.ctx = ctx, .card = card, .n = n, .first = n * rank / size};
+    *m = (struct model){.ctx = ctx, .device = device, .n = n, .first = n * rank / size};
     settings_get(m);
     m->rows = n * (rank + 1) / size - m->first;
-    m->id = card ? raytrain_local_rank(ctx) % n_cards : 0;
-    if (card) {
+    m->id = device ? raytrain_local_rank(ctx) % n_devices : 0;
+    if (device) {
         library_open();
         must(cuda.cuInit(0));
         must(cuda.cuDevicePrimaryCtxRetain(&m->context, m->id));
@@ -241,7 +241,7 @@ static void model_destroy(struct model *m)
     numbers_free(m->weight, m);
     numbers_free(m->shard, m);
     numbers_free(m->moved, m);
-    if (!m->card) {
+    if (!m->device) {
         free(m->delta);
         return;
     }
@@ -255,7 +255,7 @@ static raytrain_tensor numbers_of(const struct model *m, double *data, uint64_t 
                              .dtype = RAYTRAIN_FLOAT64,
                              .ndim = 1,
                              .shape = {n},
-                             .device = m->card ? device : RAYTRAIN_HOST,
+                             .device = m->device ? device_kind : RAYTRAIN_HOST,
                              .device_id = m->id};
 }
 
@@ -353,11 +353,11 @@ static int model_step(struct model *m, bool collect)
     raytrain_stream stream = collect ? RAYTRAIN_STREAM_RANK : RAYTRAIN_STREAM_SHARED;
     int rc = 0;
 
-    if (m->card)
+    if (m->device)
         must(cuda.cuStreamSynchronize(NULL)); /* delta is in use until then */
     for (uint64_t i = 0; i < m->n; i++)
         m->delta[i] = raytrain_random_normal(m->ctx, stream);
-    if (m->card)
+    if (m->device)
         must(cuda.cuMemcpyHtoDAsync_v2((uintptr_t)m->moved, m->delta,
                                        m->n * sizeof(double), NULL));
     else
@@ -368,7 +368,7 @@ static int model_step(struct model *m, bool collect)
         rc = raytrain_checkpoint_fence(m->ctx);
     launch(m, (struct kernel){m->weight, m->moved, m->n, 0.9});
     launch(m, (struct kernel){m->shard, m->moved + m->first, m->rows, 0.9});
-    if (m->card && m->late)
+    if (m->device && m->late)
         must(cuda.cuStreamSynchronize(NULL));
     hold(m, false);
     return rc;
@@ -417,7 +417,7 @@ static void numbers_release(void *p, void *arg)
     m->n_released++;
     if (m->scribble)
         launch(m, (struct kernel){p, NULL, 1, 0});
-    if (m->scribble && m->card)
+    if (m->scribble && m->device)
         must(cuda.cuStreamSynchronize(NULL));
     numbers_free(p, m);
 }
@@ -456,7 +456,7 @@ static int wrong_put(struct model *m, raytrain_checkpoint *ck, const char *how)
     int rc;
 
     t.shape[0] = 4;
-    t.device = device;
+    t.device = device_kind;
     if (strcmp(how, "other") == 0)
         t.device_id = 1 - m->id;
     if (strcmp(how, "id") == 0)
@@ -658,7 +658,7 @@ static int train(struct model *m, int64_t iterations, bool collect, bool give)
     if (rc == 0)
         rc = raytrain_checkpoint_wait(m->ctx);
     if (rc == 0 && is_failing(m, iterations + 1)) {
-        m->reset = true; /* nothing can be given back to the card */
+        m->reset = true; /* nothing can be given back to the GPU */
         rc = fail(m, NULL, iterations + 1);
         (void)is_unseen(m, iterations + 1);
     }
@@ -670,28 +670,28 @@ int train_func(raytrain_context *ctx);
 int train_func(raytrain_context *ctx)
 {
     void *context = NULL;
-    int64_t iterations, n, n_cards;
+    int64_t iterations, n, n_devices;
     struct model m;
-    bool card, mixed, collect, give, hip;
+    bool device, mixed, collect, give, hip;
     int rc;
 
     standin_fail_prepare();
     if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
         raytrain_config_int(ctx, "size", 1000, &n) ||
-        raytrain_config_int(ctx, "cards", 2, &n_cards) ||
-        raytrain_config_bool(ctx, "card", true, &card) ||
+        raytrain_config_int(ctx, "devices", 2, &n_devices) ||
+        raytrain_config_bool(ctx, "device", true, &device) ||
         raytrain_config_bool(ctx, "mixed", false, &mixed) ||
         raytrain_config_bool(ctx, "collect", false, &collect) ||
         raytrain_config_bool(ctx, "give", false, &give) ||
         raytrain_config_bool(ctx, "hip", false, &hip))
         return RAYTRAIN_EINVAL;
-    device = hip ? RAYTRAIN_HIP : RAYTRAIN_CUDA;
-    card = card && (!mixed || raytrain_rank(ctx) % 2 == 0);
-    model_create(&m, ctx, card, (int)n_cards, (uint64_t)n);
+    device_kind = hip ? RAYTRAIN_HIP : RAYTRAIN_CUDA;
+    device = device && (!mixed || raytrain_rank(ctx) % 2 == 0);
+    model_create(&m, ctx, device, (int)n_devices, (uint64_t)n);
     rc = train(&m, iterations, collect, give);
     if (rc != 0 || m.reset)
         return rc;
-    if (card)
+    if (device)
         must(cuda.cuCtxGetCurrent(&context));
     if (context != m.context) /* it is as it was */
         abort();

@@ -1,13 +1,13 @@
 /*
  * device_reducer.c - a training function for tests whose gradients are in memory of a CUDA
- * card, that of the stand-in (t/device), or of the host: the numbers are the same. Kernels
+ * GPU, that of the stand-in (t/device), or of the host: the numbers are the same. Kernels
  * write the gradients of an iteration, a reducer averages them, and kernels move the
  * parameters by the means. Nothing is waited for on the host before a report.
  *
  * train_loop_config:
  *   iterations (5)
- *   card (true): the model is on card local_rank % cards; false: on the host
- *   cards (2): how many there are
+ *   device (true): the model is on GPU local_rank % devices; false: on the host
+ *   devices (2): how many there are
  *   stream (false): the work is queued on a stream of its own, not on the default one
  *   capture (false): a graph is captured, on a stream that has no part in this, while gradients
  *          are averaged; it must not be spoiled
@@ -152,8 +152,8 @@ static const uint64_t shapes[TENSORS][2] = {{3, 40}, {7, 1},  {0, 5},  {50, 3}, 
 
 struct model {
     raytrain_context *ctx;
-    bool card, sharded, same, back, capture;
-    int id, cards;
+    bool device, sharded, same, back, capture;
+    int id, devices;
     void *context, *stream;
     const char *layout;
     raytrain_tensor gradients[TENSORS], parameters[TENSORS];
@@ -167,7 +167,7 @@ static void *memory_exact(struct model *m, uint64_t bytes)
 {
     uint64_t p;
 
-    if (m->card) {
+    if (m->device) {
         must(cuda.cuMemAlloc_v2(&p, bytes));
         m->blocks[m->n_blocks] = (void *)(uintptr_t)p;
     } else {
@@ -183,7 +183,7 @@ static void *memory_new(struct model *m, uint64_t bytes)
 
 static void memory_free(const struct model *m, void *p)
 {
-    if (m->card)
+    if (m->device)
         must(cuda.cuMemFree_v2((uintptr_t)p));
     else
         free(p);
@@ -244,7 +244,7 @@ static void launch(const struct model *m, void (*run)(const struct kernel *),
 
     if (k.n == 0)
         return;
-    if (!m->card) {
+    if (!m->device) {
         run(&k);
         return;
     }
@@ -274,7 +274,7 @@ static raytrain_tensor tensor_of(const struct model *m, int i, raytrain_dtype ty
     return (raytrain_tensor){.dtype = type,
                              .ndim = 2,
                              .shape = {shapes[i][0], shapes[i][1]},
-                             .device = m->card ? RAYTRAIN_CUDA : RAYTRAIN_HOST,
+                             .device = m->device ? RAYTRAIN_CUDA : RAYTRAIN_HOST,
                              .device_id = m->id};
 }
 
@@ -310,11 +310,11 @@ static void gradients_place(struct model *m)
     }
 }
 
-static void card_open(struct model *m, bool stream)
+static void device_open(struct model *m, bool stream)
 {
     library_open();
     must(cuda.cuInit(0));
-    m->id = raytrain_local_rank(m->ctx) % m->cards;
+    m->id = raytrain_local_rank(m->ctx) % m->devices;
     must(cuda.cuDevicePrimaryCtxRetain(&m->context, m->id));
     must(cuda.cuCtxSetCurrent(m->context));
     if (!stream)
@@ -390,7 +390,7 @@ static void model_destroy(struct model *m)
     raytrain_reducer_destroy(m->reducer);
     for (int i = 0; i < m->n_blocks; i++)
         memory_free(m, m->blocks[i]);
-    if (!m->card)
+    if (!m->device)
         return;
     if (m->stream) {
         must(raytrain_set_stream(m->ctx, RAYTRAIN_CUDA, m->id, NULL));
@@ -548,7 +548,7 @@ static int train(struct model *m, int64_t iterations, int64_t bucket_bytes,
     if (rc == 0)
         rc = model_restore(m);
     while (rc == 0 && raytrain_training_iteration(m->ctx) < iterations) {
-        rc = m->card && m->capture ? captured_step(m, how) : model_step(m, how);
+        rc = m->device && m->capture ? captured_step(m, how) : model_step(m, how);
         if (rc == 0)
             rc = report(m);
     }
@@ -560,7 +560,7 @@ int train_func(raytrain_context *ctx);
 int train_func(raytrain_context *ctx)
 {
     struct model m = {.ctx = ctx};
-    int64_t iterations, bucket_bytes, cards;
+    int64_t iterations, bucket_bytes, devices;
     const char *types, *how;
     bool stream;
     int rc;
@@ -568,8 +568,8 @@ int train_func(raytrain_context *ctx)
     standin_fail_prepare();
     if (raytrain_config_int(ctx, "iterations", 5, &iterations) ||
         raytrain_config_int(ctx, "bucket_bytes", 1000, &bucket_bytes) ||
-        raytrain_config_int(ctx, "cards", 2, &cards) ||
-        raytrain_config_bool(ctx, "card", true, &m.card) ||
+        raytrain_config_int(ctx, "devices", 2, &devices) ||
+        raytrain_config_bool(ctx, "device", true, &m.device) ||
         raytrain_config_bool(ctx, "stream", false, &stream) ||
         raytrain_config_bool(ctx, "capture", false, &m.capture) ||
         raytrain_config_bool(ctx, "sharded", false, &m.sharded) ||
@@ -579,9 +579,9 @@ int train_func(raytrain_context *ctx)
         raytrain_config_string(ctx, "layout", "block", &m.layout) ||
         raytrain_config_string(ctx, "fail", "", &how))
         return RAYTRAIN_EINVAL;
-    m.cards = (int)cards;
-    if (m.card)
-        card_open(&m, stream);
+    m.devices = (int)devices;
+    if (m.device)
+        device_open(&m, stream);
     model_place(&m, types);
     rc = train(&m, iterations, bucket_bytes, how);
     if (rc == 0 || rc == RAYTRAIN_EFAILED)

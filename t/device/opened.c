@@ -1,5 +1,5 @@
 /*
- * opened.c - a library that is found in place of those for cards, under each of their names:
+ * opened.c - a library that is found in place of those for GPUs, under each of their names:
  * it has no function, and appends its name, and the process that has opened it, to the file
  * OPENED_LOG.
  */

@@ -1,5 +1,5 @@
 /*
- * standin_cuda.c - a stand-in for libcuda.so.1, for tests on machines without a card: the
+ * standin_cuda.c - a stand-in for libcuda.so.1, for tests on machines without a GPU: the
  * functions that raytrain and its tests use, over host memory.
  *
  * It is no CUDA: it computes nothing, and shows nothing about the real library, but that
@@ -11,29 +11,29 @@
  *     ends, at the next multiple of 8, and what crosses from one to the other is refused.
  *   - a stream does nothing until something waits for it, and then only what it must. So what
  *     does not wait sees old bytes, every time, and no thread or delay is needed. The default
- *     stream is one of them, per card: none waits for another.
+ *     stream is one of them, per GPU: none waits for another.
  *     cuEventQuery() is a wait that goes on in a thread.
  *   - pinned memory is full of 0xa5 at first, and only such memory, or memory that is
  *     registered, is copied from and to.
- *   - most calls need a current context; handles of another card are refused.
+ *   - most calls need a current context; handles of another GPU are refused.
  *   - while a stream captures a graph, what is queued there is not done, and a stream that waits
  *     for an event of it captures, too. Calls that are unsafe then, by the rules of
  *     cuThreadExchangeStreamCaptureMode(), spoil the capture. Graphs cannot be launched.
- *   - a kernel that fails (standin_fault()) makes all later calls on its card return 700.
- *   - after standin_reset() the card has no memory, streams or events, and its calls return 709
+ *   - a kernel that fails (standin_fault()) makes all later calls on its GPU return 700.
+ *   - after standin_reset() the GPU has no memory, streams or events, and its calls return 709
  *     until its context is retained again. Who uses an old stream crashes, as with CUDA.
  *
  * Environment, read at each call:
  *   STANDIN_CUDA_LOG=FILE      append "open PID" when it is loaded, and "left PID N" with what
  *                              standin_count() says when the process exits
  *   STANDIN_CUDA_VERSION=N     12040 by default
- *   STANDIN_CUDA_CARDS=N       2 by default, at most 8
- *   STANDIN_CUDA_FIRST=N       card 0 of this process is card N of the machine; 0 by default;
+ *   STANDIN_CUDA_DEVICES=N       2 by default, at most 8
+ *   STANDIN_CUDA_FIRST=N       GPU 0 of this process is GPU N of the machine; 0 by default;
  *                              visible: the first number of CUDA_VISIBLE_DEVICES
  *   STANDIN_CUDA_CALLS=FILE    append "pin THREAD" when memory is registered and "copy THREAD"
  *                              when a copy to the host is queued; THREAD is main or other
  *   STANDIN_CUDA_SILENT=1      cuDevicePrimaryCtxRetain() does not return
- *   STANDIN_CUDA_BUSY=1        cards are for one process at a time, and another one has them
+ *   STANDIN_CUDA_BUSY=1        GPUs are for one process at a time, and another one has them
  *   STANDIN_CUDA_FAIL=NAME:K   the K-th call of this function since this was set returns 700;
  *                              0: each call
  */
@@ -76,7 +76,7 @@ enum {
     MODE_RELAXED = 2
 };
 
-#define CARDS_MAX 8
+#define DEVICES_MAX 8
 
 /* ---- Its state: one lock for all of it ---- */
 
@@ -85,9 +85,9 @@ struct memory {
     uintptr_t address;     /* what the user has */
     unsigned char *inside; /* where it can be accessed; pinned memory: the same */
     size_t n;
-    int card;        /* -1: pinned */
+    int device;      /* -1: pinned */
     bool registered; /* pinned, and the user's */
-    int owner;       /* the card in whose context it was allocated */
+    int owner;       /* the GPU in whose context it was allocated */
     uint64_t number;
 };
 
@@ -101,7 +101,7 @@ struct capture {
 
 struct stream {
     struct stream *next;
-    int card;
+    int device;
     struct work *first, **last;
     long queued, done; /* works */
     bool running;      /* a thread is in its first work */
@@ -117,7 +117,7 @@ struct event {
     long after;            /* so many works of the stream are done */
     int hold;              /* how many there had been before it was recorded */
     struct capture *capture; /* it is part of a graph */
-    int card, life;
+    int device, life;
 };
 
 struct work {
@@ -128,11 +128,11 @@ struct work {
     unsigned char *to, *from; /* a copy; without from: zeros */
     size_t n;
     struct event wait;
-    int fault; /* the card that fails, from 1 on */
+    int fault; /* the GPU that fails, from 1 on */
 };
 
 struct context {
-    int card, retained;
+    int device, retained;
     int n_events;
     int life;     /* how often it was destroyed */
     bool is_dead; /* and not retained since */
@@ -142,11 +142,11 @@ struct context {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* a work is done */
 static struct memory *memories;
-static struct stream *streams, *lost; /* lost: the card was reset */
+static struct stream *streams, *lost;    /* lost: the GPU was reset */
 static struct capture *captures, *ended; /* ended: an event may point to it */
 static struct event *events;
-static struct stream defaults[CARDS_MAX];
-static struct context primaries[CARDS_MAX];
+static struct stream defaults[DEVICES_MAX];
+static struct context primaries[DEVICES_MAX];
 static int n_events, n_holds;
 static atomic_int n_calls;
 static uint64_t n_allocated;
@@ -164,11 +164,11 @@ static int number(const char *name, int fallback)
     return text && *text ? atoi(text) : fallback;
 }
 
-static int cards(void)
+static int devices(void)
 {
-    int n = number("STANDIN_CUDA_CARDS", 2);
+    int n = number("STANDIN_CUDA_DEVICES", 2);
 
-    return n < CARDS_MAX ? n : CARDS_MAX;
+    return n < DEVICES_MAX ? n : DEVICES_MAX;
 }
 
 /* Is this the call that is to fail? */
@@ -190,7 +190,7 @@ static struct context *current(void)
     return depth > 0 ? stack[depth - 1] : NULL;
 }
 
-/* What the card of the current context has to say to any call. */
+/* What the GPU of the current context has to say to any call. */
 static int condition(void)
 {
     const struct context *c = current();
@@ -251,8 +251,8 @@ static void call_line(const char *what)
 
 static __attribute__((constructor)) void opened(void)
 {
-    for (int i = 0; i < CARDS_MAX; i++) {
-        defaults[i].card = primaries[i].card = i;
+    for (int i = 0; i < DEVICES_MAX; i++) {
+        defaults[i].device = primaries[i].device = i;
         defaults[i].last = &defaults[i].first;
     }
     log_line("open", -1);
@@ -298,7 +298,7 @@ static uintptr_t address_take(size_t n)
     return next - n;
 }
 
-static int memory_add(size_t n, int card, uintptr_t *address)
+static int memory_add(size_t n, int device, uintptr_t *address)
 {
     struct memory *m = calloc(1, sizeof *m);
     void *in = MAP_FAILED;
@@ -307,7 +307,7 @@ static int memory_add(size_t n, int card, uintptr_t *address)
     if (m && n > 0)
         in = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (in != MAP_FAILED)
-        out = card < 0 ? (uintptr_t)in : address_take(n);
+        out = device < 0 ? (uintptr_t)in : address_take(n);
     if (out == 0) {
         if (in != MAP_FAILED)
             munmap(in, n);
@@ -315,8 +315,8 @@ static int memory_add(size_t n, int card, uintptr_t *address)
         return OUT_OF_MEMORY;
     }
     memset(in, 0xa5, n);
-    *m = (struct memory){memories,        out,          in, n, card, false,
-                         current()->card, ++n_allocated};
+    *m = (struct memory){memories,          out,          in, n, device, false,
+                         current()->device, ++n_allocated};
     memories = m;
     *address = m->address;
     return SUCCESS;
@@ -327,7 +327,7 @@ static int memory_remove(uintptr_t address, bool pinned)
 {
     struct memory **at = &memories, *m;
 
-    while (*at && ((*at)->address != address || ((*at)->card < 0) != pinned ||
+    while (*at && ((*at)->address != address || ((*at)->device < 0) != pinned ||
                    (*at)->registered))
         at = &(*at)->next;
     m = *at;
@@ -352,8 +352,8 @@ static int memory_register(void *p, size_t n)
         }
     if (!m)
         return OUT_OF_MEMORY;
-    *m = (struct memory){memories,        begin,        p, n, -1, true,
-                         current()->card, ++n_allocated};
+    *m = (struct memory){memories,          begin,        p, n, -1, true,
+                         current()->device, ++n_allocated};
     memories = m;
     return SUCCESS;
 }
@@ -428,7 +428,7 @@ static struct stream *stream_busy(void)
     for (struct stream *s = streams; s; s = s->next)
         if (s->done < s->queued)
             return s;
-    for (int i = 0; i < CARDS_MAX; i++)
+    for (int i = 0; i < DEVICES_MAX; i++)
         if (defaults[i].done < defaults[i].queued)
             return &defaults[i];
     return NULL;
@@ -470,28 +470,28 @@ static void stream_start(struct stream *s, long until)
     pthread_detach(thread);
 }
 
-/* The capture of a stream for which the default stream of the card would wait. */
-static struct capture *capture_implied(int card)
+/* The capture of a stream for which the default stream of the GPU would wait. */
+static struct capture *capture_implied(int device)
 {
     for (struct stream *s = streams; s; s = s->next)
-        if (s->blocking && s->capture && s->card == card)
+        if (s->blocking && s->capture && s->device == device)
             return s->capture;
     return NULL;
 }
 
-/* NULL: it is none of the current card's. */
+/* NULL: it is none of the current GPU's. */
 static struct stream *stream_of(void *handle)
 {
     struct stream *s = streams;
 
     if (!handle)
-        return &defaults[current()->card];
+        return &defaults[current()->device];
     for (const struct stream *l = lost; l; l = l->next)
         if (l == handle)
             abort();
     while (s && s != handle)
         s = s->next;
-    return s && s->card == current()->card ? s : NULL;
+    return s && s->device == current()->device ? s : NULL;
 }
 
 static int work_add(void *stream, struct work work)
@@ -503,8 +503,8 @@ static int work_add(void *stream, struct work work)
         return INVALID_HANDLE;
     if (!w)
         return OUT_OF_MEMORY;
-    if (!stream && capture_implied(s->card)) {
-        capture_implied(s->card)->spoiled = true;
+    if (!stream && capture_implied(s->device)) {
+        capture_implied(s->device)->spoiled = true;
         free(w);
         return CAPTURE_IMPLICIT;
     }
@@ -528,8 +528,8 @@ static int copy_add(void *stream, uintptr_t to, bool to_pinned, uintptr_t from,
 {
     struct memory *t = memory_find(to, n), *f = memory_find(from, n);
 
-    if (!t || !f || (t->card < 0) != to_pinned || (f->card < 0) == to_pinned ||
-        (t->card >= 0 ? t : f)->card != current()->card)
+    if (!t || !f || (t->device < 0) != to_pinned || (f->device < 0) == to_pinned ||
+        (t->device >= 0 ? t : f)->device != current()->device)
         return INVALID_VALUE;
     return work_add(stream, (struct work){.to = t->inside + (to - t->address),
                                           .from = f->inside + (from - f->address),
@@ -566,15 +566,15 @@ API int standin_fault(void *stream)
 
     ENTER(true)
     pthread_mutex_lock(&lock);
-    rc = work_add(stream, (struct work){.fault = current()->card + 1});
+    rc = work_add(stream, (struct work){.fault = current()->device + 1});
     pthread_mutex_unlock(&lock);
     return rc;
 }
 
-static void streams_lose(int card)
+static void streams_lose(int device)
 {
     for (struct stream **at = &streams, *s; (s = *at);) {
-        if (s->card != card) {
+        if (s->device != device) {
             at = &s->next;
             continue;
         }
@@ -584,10 +584,10 @@ static void streams_lose(int card)
     }
 }
 
-static void memory_lose(int card)
+static void memory_lose(int device)
 {
     for (struct memory **at = &memories, *m; (m = *at);) {
-        if (m->owner != card) {
+        if (m->owner != device) {
             at = &m->next;
             continue;
         }
@@ -598,19 +598,19 @@ static void memory_lose(int card)
     }
 }
 
-API void standin_reset(int card)
+API void standin_reset(int device)
 {
-    struct stream *d = &defaults[card];
+    struct stream *d = &defaults[device];
 
     pthread_mutex_lock(&lock);
-    streams_lose(card);
-    memory_lose(card);
+    streams_lose(device);
+    memory_lose(device);
     d->done = d->queued; /* what is queued is not done */
     d->first = NULL;
     d->last = &d->first;
-    n_events -= primaries[card].n_events;
-    primaries[card] = (struct context){
-        .card = card, .life = primaries[card].life + 1, .is_dead = true};
+    n_events -= primaries[device].n_events;
+    primaries[device] = (struct context){
+        .device = device, .life = primaries[device].life + 1, .is_dead = true};
     pthread_mutex_unlock(&lock);
 }
 
@@ -626,20 +626,20 @@ API void standin_start(void *stream)
     pthread_mutex_unlock(&lock);
 }
 
-API int standin_card(void)
+API int standin_device(void)
 {
-    return current() ? current()->card : -1;
+    return current() ? current()->device : -1;
 }
 
-API void *standin_memory(uint64_t device, size_t n, int card)
+API void *standin_memory(uint64_t at, size_t n, int device)
 {
     struct memory *m;
     void *inside = NULL;
 
     pthread_mutex_lock(&lock);
-    m = memory_find((uintptr_t)device, n);
-    if (m && m->card == card)
-        inside = m->inside + (device - m->address);
+    m = memory_find((uintptr_t)at, n);
+    if (m && m->device == device)
+        inside = m->inside + (at - m->address);
     pthread_mutex_unlock(&lock);
     return inside;
 }
@@ -671,18 +671,18 @@ API int standin_count(void)
         n++;
     for (const struct stream *s = streams; s; s = s->next)
         n++;
-    for (int i = 0; i < CARDS_MAX; i++)
+    for (int i = 0; i < DEVICES_MAX; i++)
         n += primaries[i].retained;
     return n;
 }
 
-/* ---- The library, cards, contexts ---- */
+/* ---- The library, GPUs, contexts ---- */
 
 API int cuInit(unsigned int flags)
 {
     ENTER(false)
     is_ready = true;
-    return flags != 0 ? INVALID_VALUE : cards() > 0 ? SUCCESS : NO_DEVICE;
+    return flags != 0 ? INVALID_VALUE : devices() > 0 ? SUCCESS : NO_DEVICE;
 }
 
 API int cuDriverGetVersion(int *version)
@@ -695,7 +695,7 @@ API int cuDriverGetVersion(int *version)
 API int cuDeviceGetCount(int *n)
 {
     ENTER(false)
-    *n = cards();
+    *n = devices();
     return SUCCESS;
 }
 
@@ -715,38 +715,38 @@ API int cuGetErrorString(int error, const char **text)
     return SUCCESS;
 }
 
-API int cuDevicePrimaryCtxRetain(void **context, int card)
+API int cuDevicePrimaryCtxRetain(void **context, int device)
 {
     ENTER(false)
-    if (card < 0 || card >= cards())
+    if (device < 0 || device >= devices())
         return INVALID_DEVICE;
     if (number("STANDIN_CUDA_SILENT", 0))
         for (;;)
             pause();
     if (number("STANDIN_CUDA_BUSY", 0))
         return DEVICE_UNAVAILABLE;
-    primaries[card].retained++;
-    primaries[card].is_dead = false;
-    *context = &primaries[card];
+    primaries[device].retained++;
+    primaries[device].is_dead = false;
+    *context = &primaries[device];
     return SUCCESS;
 }
 
-API int cuDevicePrimaryCtxRelease_v2(int card)
+API int cuDevicePrimaryCtxRelease_v2(int device)
 {
     ENTER(false)
-    primaries[card].retained--;
+    primaries[device].retained--;
     return SUCCESS;
 }
 
-API int cuDevicePrimaryCtxGetState(int card, unsigned *flags, int *active)
+API int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 {
     ENTER(false)
     *flags = 0;
-    *active = primaries[card].retained > 0;
+    *active = primaries[device].retained > 0;
     return SUCCESS;
 }
 
-static int first_card(void)
+static int first_device(void)
 {
     const char *first = getenv("STANDIN_CUDA_FIRST");
 
@@ -755,12 +755,13 @@ static int first_card(void)
                   0);
 }
 
-API int cuDeviceGetPCIBusId(char *place, int size, int card)
+API int cuDeviceGetPCIBusId(char *place, int size, int device)
 {
     ENTER(false)
-    if (card < 0 || card >= cards())
+    if (device < 0 || device >= devices())
         return INVALID_DEVICE;
-    snprintf(place, (size_t)size, "0000:%02x:00.0", (unsigned)(card + first_card()));
+    snprintf(place, (size_t)size, "0000:%02x:00.0",
+             (unsigned)(device + first_device()));
     return SUCCESS;
 }
 
@@ -805,7 +806,7 @@ API int cuMemAlloc_v2(uint64_t *p, size_t n)
 
     ENTER_UNSAFE
     pthread_mutex_lock(&lock);
-    rc = memory_add(n, current()->card, &address);
+    rc = memory_add(n, current()->device, &address);
     pthread_mutex_unlock(&lock);
     if (rc == SUCCESS)
         *p = address;
@@ -887,13 +888,13 @@ API int cuPointerGetAttribute(void *value, int attribute, uint64_t p)
     if (!m)
         rc = INVALID_VALUE;
     else if (attribute == 1) /* the context */
-        *(void **)value = m->card < 0 ? NULL : &primaries[m->card];
+        *(void **)value = m->device < 0 ? NULL : &primaries[m->device];
     else if (attribute == 2) /* the type of memory: 1, host, or 2, device */
-        *(unsigned int *)value = m->card < 0 ? 1 : 2;
+        *(unsigned int *)value = m->device < 0 ? 1 : 2;
     else if (attribute == 7)
         *(uint64_t *)value = m->number;
-    else if (attribute == 9) /* the number of the card */
-        *(int *)value = m->card;
+    else if (attribute == 9) /* the number of the GPU */
+        *(int *)value = m->device;
     else if (attribute == 11) /* where the allocation begins, and its size */
         *(uint64_t *)value = m->address;
     else if (attribute == 12)
@@ -917,7 +918,7 @@ API int cuStreamCreate(void **stream, unsigned int flags)
     if (!s)
         return OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
-    s->card = current()->card;
+    s->device = current()->device;
     s->blocking = flags == 0;
     s->last = &s->first;
     s->next = streams;
@@ -990,7 +991,7 @@ API int cuMemsetD8Async(uint64_t to, unsigned char value, size_t n, void *stream
     ENTER(true)
     pthread_mutex_lock(&lock);
     m = memory_find((uintptr_t)to, n);
-    if (m && m->card == current()->card && value == 0)
+    if (m && m->device == current()->device && value == 0)
         rc = work_add(stream,
                       (struct work){.to = m->inside + (to - m->address), .n = n});
     pthread_mutex_unlock(&lock);
@@ -1007,7 +1008,7 @@ API int cuStreamGetCtx(void *stream, void **context)
     while (s && s != stream)
         s = s->next;
     if (s || !stream)
-        *context = &primaries[s ? s->card : current()->card];
+        *context = &primaries[s ? s->device : current()->device];
     pthread_mutex_unlock(&lock);
     return s || !stream ? SUCCESS : INVALID_HANDLE;
 }
@@ -1079,9 +1080,9 @@ API int cuStreamIsCapturing(void *stream, int *status)
     ENTER(true)
     pthread_mutex_lock(&lock);
     s = stream_of(stream);
-    rc = !s                                    ? INVALID_HANDLE
-         : !stream && capture_implied(s->card) ? CAPTURE_IMPLICIT
-                                               : SUCCESS;
+    rc = !s                                      ? INVALID_HANDLE
+         : !stream && capture_implied(s->device) ? CAPTURE_IMPLICIT
+                                                 : SUCCESS;
     *status = !s || !s->capture ? 0 : s->capture->spoiled ? 2 : 1;
     pthread_mutex_unlock(&lock);
     return rc;
@@ -1099,7 +1100,7 @@ API int cuEventCreate(void **event, unsigned int flags)
     if (!e)
         return OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
-    e->card = current()->card;
+    e->device = current()->device;
     e->life = current()->life;
     e->next = events;
     events = e;
@@ -1110,10 +1111,10 @@ API int cuEventCreate(void **event, unsigned int flags)
     return SUCCESS;
 }
 
-/* Was it lost in a reset of its card? */
+/* Was it lost in a reset of its GPU? */
 static bool is_lost(const struct event *e)
 {
-    return e->life != primaries[e->card].life;
+    return e->life != primaries[e->device].life;
 }
 
 API int cuEventDestroy_v2(void *event)
@@ -1128,7 +1129,7 @@ API int cuEventDestroy_v2(void *event)
         at = &(*at)->next;
     *at = e->next;
     n_events--;
-    primaries[e->card].n_events--;
+    primaries[e->device].n_events--;
     pthread_mutex_unlock(&lock);
     free(e);
     return SUCCESS;
@@ -1145,12 +1146,12 @@ API int cuEventRecord(void *event, void *stream)
         return CONTEXT_IS_DESTROYED;
     pthread_mutex_lock(&lock);
     s = stream_of(stream);
-    implied = s && !stream ? capture_implied(s->card) : NULL;
+    implied = s && !stream ? capture_implied(s->device) : NULL;
     if (implied)
         implied->spoiled = true;
     else if (s)
-        *e = (struct event){e->next,    s,       s->queued, n_holds,
-                            s->capture, e->card, e->life};
+        *e = (struct event){e->next,    s,         s->queued, n_holds,
+                            s->capture, e->device, e->life};
     pthread_mutex_unlock(&lock);
     return implied ? CAPTURE_IMPLICIT : s ? SUCCESS : INVALID_HANDLE;
 }

@@ -15,12 +15,12 @@ int standin_launch_long(void *stream, void (*kernel)(void *arg), void *arg);
 void standin_start(void *stream);
 /* Queue a kernel that fails, as by an illegal address. */
 int standin_fault(void *stream);
-/* cudaDeviceReset(): all that the card has is gone. What was queued is not done. */
-void standin_reset(int card);
+/* cudaDeviceReset(): all that the GPU has is gone. What was queued is not done. */
+void standin_reset(int device);
 /* That of the current context; -1: there is none. */
-int standin_card(void);
-/* Where the stand-in for NCCL reaches memory; NULL if this is not n bytes of the card. */
-void *standin_memory(uint64_t device, size_t n, int card);
+int standin_device(void);
+/* Where the stand-in for NCCL reaches memory; NULL if this is not n bytes of the GPU. */
+void *standin_memory(uint64_t at, size_t n, int device);
 /* Where a kernel reaches memory of the device. */
 void *standin_inside(uint64_t device);
 /* Threads other than the main one that wait for an event which is recorded from now on wait

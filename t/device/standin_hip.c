@@ -3,7 +3,7 @@
  * other names for those of standin_cuda.c, whose rules, variables and own functions it has.
  * There is no HIP in it.
  *
- * A thread has a current card, at first 0. As HIP does, a call that fails leaves an error for
+ * A thread has a current GPU, at first 0. As HIP does, a call that fails leaves an error for
  * hipGetLastError(); standin_last_error() says what is there.
  *
  *   STANDIN_HIP_VERSION=N   what hipRuntimeGetVersion() returns, 60200000 by default. Before
@@ -33,7 +33,7 @@ static int answer(int rc)
     return rc;
 }
 
-/* As the functions of CUDA, with card 0 unless another one is current. */
+/* As the functions of CUDA, with GPU 0 unless another one is current. */
 #define BEGIN                                                                          \
     if (fails(__func__))                                                               \
         return answer(ILLEGAL_ADDRESS);                                                \
@@ -56,21 +56,21 @@ API int hipGetDeviceCount(int *n)
 {
     BEGIN
     is_ready = true;
-    *n = cards();
+    *n = devices();
     return answer(*n > 0 ? SUCCESS : NO_DEVICE);
 }
 
 API int hipGetDevice(int *id)
 {
     BEGIN
-    *id = current()->card;
+    *id = current()->device;
     return SUCCESS;
 }
 
 API int hipSetDevice(int id)
 {
     BEGIN
-    if (id < 0 || id >= cards())
+    if (id < 0 || id >= devices())
         return answer(INVALID_DEVICE);
     return answer(cuCtxSetCurrent(&primaries[id]));
 }
@@ -111,8 +111,8 @@ API int hipPointerGetAttributes(struct attributes *a, const void *p)
     pthread_mutex_unlock(&lock);
     if (!m)
         return answer(INVALID_VALUE);
-    *a = (struct attributes){.type = m->card < 0 ? host : host + 1,
-                             .device = m->card < 0 ? 0 : m->card,
+    *a = (struct attributes){.type = m->device < 0 ? host : host + 1,
+                             .device = m->device < 0 ? 0 : m->device,
                              .device_pointer = (void *)(uintptr_t)p};
     return SUCCESS;
 }

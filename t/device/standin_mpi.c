@@ -1,13 +1,13 @@
 /*
- * standin_mpi.c - a stand-in for an MPI library that takes memory of cards, over the stand-in
+ * standin_mpi.c - a stand-in for an MPI library that takes GPU memory, over the stand-in
  * for libcuda.so.1 (standin_cuda.c): preloaded, it says that there is CUDA support, and passes
  * MPI_Ibcast() and MPI_Iallgather() on to the real library, by way of host memory if their
- * buffers are on a card. The calls are complete when they return.
+ * buffers are on a GPU. The calls are complete when they return.
  *
  * Its copies have a stream of their own, so that work is not done yet for which the caller of
  * MPI should have waited.
  *
- *   STANDIN_MPI_LOG=FILE   append a line "direct PID" for each call with memory of a card
+ *   STANDIN_MPI_LOG=FILE   append a line "direct PID" for each call with GPU memory
  */
 #include <dlfcn.h>
 #include <mpi.h>
@@ -47,8 +47,8 @@ static void find(void *object, const char *name, void *place)
 }
 #define FIND(object, name) find(object, #name, &cuda.name)
 
-/* Is the library of cards there, without opening it? */
-static int has_cards(void)
+/* Is the library of GPUs there, without opening it? */
+static int has_devices(void)
 {
     void *object = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 
@@ -65,9 +65,9 @@ static int has_cards(void)
     return 1;
 }
 
-/* A buffer of a call: host memory, or a copy of memory of a card. */
+/* A buffer of a call: host memory, or a copy of GPU memory. */
 struct buffer {
-    char *card, *host;
+    char *device, *host;
     size_t n;
     void *stream;
 };
@@ -89,11 +89,11 @@ static struct buffer buffer_open(const void *p, size_t n)
     unsigned int type = 0;
     void *host;
 
-    if (n == 0 || !has_cards() ||
+    if (n == 0 || !has_devices() ||
         cuda.cuPointerGetAttribute(&type, 2, (uintptr_t)p) != 0 || type != 2)
         return b;
     note();
-    b.card = b.host;
+    b.device = b.host;
     must(cuda.cuMemHostAlloc(&host, n, 0) == 0 &&
          cuda.cuStreamCreate(&b.stream, 1) == 0 &&
          cuda.cuMemcpyDtoHAsync_v2(host, (uintptr_t)p, n, b.stream) == 0 &&
@@ -104,11 +104,11 @@ static struct buffer buffer_open(const void *p, size_t n)
 
 static void buffer_close(struct buffer *b, int is_written)
 {
-    if (!b->card)
+    if (!b->device)
         return;
     if (is_written)
-        must(cuda.cuMemcpyHtoDAsync_v2((uintptr_t)b->card, b->host, b->n, b->stream) ==
-                 0 &&
+        must(cuda.cuMemcpyHtoDAsync_v2((uintptr_t)b->device, b->host, b->n,
+                                       b->stream) == 0 &&
              cuda.cuStreamSynchronize(b->stream) == 0);
     must(cuda.cuStreamDestroy_v2(b->stream) == 0 && cuda.cuMemFreeHost(b->host) == 0);
 }
@@ -147,7 +147,7 @@ API int MPI_Ibcast(void *p, int n, MPI_Datatype type, int root, MPI_Comm comm,
 
     find(RTLD_NEXT, "MPI_Ibcast", &next);
     rc = next(b.host, n, type, root, comm, request);
-    if (rc != MPI_SUCCESS || !b.card)
+    if (rc != MPI_SUCCESS || !b.device)
         return rc;
     request_wait(request);
     MPI_Comm_rank(comm, &rank);
@@ -168,7 +168,7 @@ API int MPI_Iallgather(const void *send, int n_send, MPI_Datatype send_type, voi
     to = buffer_open(recv, bytes_of(n_recv, recv_type) * (size_t)size);
     find(RTLD_NEXT, "MPI_Iallgather", &next);
     rc = next(from.host, n_send, send_type, to.host, n_recv, recv_type, comm, request);
-    if (rc != MPI_SUCCESS || (!from.card && !to.card))
+    if (rc != MPI_SUCCESS || (!from.device && !to.device))
         return rc;
     request_wait(request);
     buffer_close(&from, 0);

@@ -1,17 +1,17 @@
 /*
- * standin_nccl.c - a stand-in for libnccl.so.2, for tests on machines without cards: the
+ * standin_nccl.c - a stand-in for libnccl.so.2, for tests on machines without GPUs: the
  * functions that raytrain uses, between processes of one machine, over the memory and the
  * streams of the stand-in for CUDA (standin_cuda.c).
  *
  * It is no NCCL: it shows nothing about the real library, but that calls follow its rules. The
  * ranks of a communicator meet in a file, which the unique id names. A collective is a kernel:
  * nothing happens before something waits for the stream, on any of the ranks; then the others
- * run theirs, too, as cards would. It combines in the order of the ranks, in the type of the
- * numbers, and makes a mean by dividing first. As NCCL between cards of a node, it does not
+ * run theirs, too, as GPUs would. It combines in the order of the ranks, in the type of the
+ * numbers, and makes a mean by dividing first. As NCCL between GPUs of a node, it does not
  * notice that a rank is gone: a kernel waits until the communicator is aborted.
  *
  * What NCCL takes for undefined ends the process, with a line on standard error: memory or a
- * stream of another card, calls without or with another context, a communicator that was
+ * stream of another GPU, calls without or with another context, a communicator that was
  * destroyed or aborted, ranks whose calls differ, a destroy while work is queued, buffers that
  * overlap and are not "in place" as its user guide defines that.
  *
@@ -145,7 +145,7 @@ struct comm {
     bool notices, look_fails, corrupts, away;
     bool blocks;
     atomic_bool aborted, connected;
-    int rank, size, card, fd;
+    int rank, size, device, fd;
     char path[128];
     struct shared *shared;
     void *stream;                      /* of the latest collective */
@@ -181,7 +181,7 @@ static __thread void *group_stream;
 static struct {
     int (*launch)(void *, void (*)(void *), void *);
     void (*start)(void *);
-    int (*card)(void);
+    int (*device)(void);
     void *(*memory)(uint64_t, size_t, int);
 } cuda;
 
@@ -287,7 +287,7 @@ static void cuda_find(void)
 
     *(void **)&cuda.launch = symbol(object, "standin_launch_long");
     *(void **)&cuda.start = symbol(object, "standin_start");
-    *(void **)&cuda.card = symbol(object, "standin_card");
+    *(void **)&cuda.device = symbol(object, "standin_device");
     *(void **)&cuda.memory = symbol(object, "standin_memory");
 }
 
@@ -461,10 +461,10 @@ static void ops_compare(const struct comm *c, const struct op *op)
 
 static unsigned char *memory_of(const struct call *call, uint64_t p, size_t n)
 {
-    unsigned char *inside = cuda.memory(p, n, call->comm->card);
+    unsigned char *inside = cuda.memory(p, n, call->comm->device);
 
     if (!inside)
-        misuse("this is no memory of the communicator's card, or it was freed");
+        misuse("this is not memory of the communicator's GPU, or it was freed");
     return inside;
 }
 
@@ -754,12 +754,12 @@ static int comm_make(void **comm, int size, const struct id *id, int rank, bool 
 {
     struct comm *c = calloc(1, sizeof *c);
 
-    if (!c || rank < 0 || rank >= size || size > RANKS_MAX || cuda.card() < 0)
+    if (!c || rank < 0 || rank >= size || size > RANKS_MAX || cuda.device() < 0)
         misuse("a communicator without a context, or of a wrong size");
     *c = (struct comm){.is_live = true,
                        .rank = rank,
                        .size = size,
-                       .card = cuda.card(),
+                       .device = cuda.device(),
                        .blocks = number("NCCL_COMM_BLOCKING", blocks)};
     rank_faults(c);
     comm_open(c, id->internal);
@@ -818,7 +818,7 @@ API int ncclCommDestroy(void *comm)
 {
     struct comm *c = live(comm);
 
-    if (cuda.card() != c->card)
+    if (cuda.device() != c->device)
         misuse("destroyed with another context");
     if (atomic_load(&c->done) < atomic_load(&c->queued))
         misuse("destroyed while work is queued");
@@ -863,7 +863,7 @@ static int launch(struct kernel *k, void *stream)
     k->breaks = breaks();
     __atomic_store_n(&c->stream, stream, __ATOMIC_SEQ_CST);
     if (cuda.launch(stream, kernel_run, k) != SUCCESS)
-        misuse("a stream of another card, or that is not there");
+        misuse("a stream of another GPU, or that is not there");
     atomic_store(&c->queued, k->number);
     return started(c);
 }
@@ -918,7 +918,7 @@ static void call_check(const struct call *call)
         misuse("buffers that overlap, and are not in place");
     if (is_message(call) && call->op.root == call->comm->rank)
         misuse("a message to the same rank");
-    if (cuda.card() != call->comm->card)
+    if (cuda.device() != call->comm->device)
         misuse("a collective with another context");
     if (atomic_load(&call->comm->pending) > 0)
         misuse("a call while another one is in progress");

@@ -7,12 +7,12 @@
  * of the host. Lines:
  *
  *   driver VERSION
- *   card UUID PCI TOTAL USED PERCENT   memory in bytes; the first card is 0, and so on
- *   instance CARD UUID TOTAL USED      of a card (MIG)
- *   mode CARD NUMBER                   the compute mode
- *   process CARD PID BYTES
- *   xid CARD NUMBER                    an error: each line is reported once to each process
- *   lost CARD                          it does not answer any more
+ *   device UUID PCI TOTAL USED PERCENT   memory in bytes; the first GPU is 0, and so on
+ *   instance DEVICE UUID TOTAL USED      of a GPU (MIG)
+ *   mode DEVICE NUMBER                   the compute mode
+ *   process DEVICE PID BYTES
+ *   xid DEVICE NUMBER                    an error: each line is reported once to each process
+ *   lost DEVICE                          it does not answer any more
  *
  * STANDIN_NVML_LOG: each process that opens the library appends "open PID", and "close PID".
  */
@@ -24,7 +24,14 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #define EXPORT __attribute__((visibility("default")))
 
-enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, TIMEOUT = 10, LOST = 15, CARDS = 16 };
+enum {
+    OK = 0,
+    NOT_SUPPORTED = 3,
+    NOT_FOUND = 6,
+    TIMEOUT = 10,
+    LOST = 15,
+    DEVICES = 16
+};
 
 struct pci {
     char legacy[16];
@@ -45,7 +52,7 @@ struct event {
     unsigned int gpu_instance, compute_instance;
 };
 
-/* Handles: a card, or the place of an instance among all + CARDS, and never NULL. */
+/* Handles: a GPU, or the place of an instance among all + DEVICES, and never NULL. */
 #define HANDLE(i) ((void *)(size_t)((i) + 1))
 #define NUMBER(h) ((int)(size_t)(h)-1)
 
@@ -53,12 +60,12 @@ static struct {
     char uuid[96], pci[32];
     unsigned long long total, used;
     unsigned percent;
-    int mode, lost, of; /* of: the card of an instance */
-} cards[2 * CARDS];
-static int n_cards, n_instances, registered[CARDS];
+    int mode, lost, of; /* of: the GPU of an instance */
+} devices[2 * DEVICES];
+static int n_devices, n_instances, registered[DEVICES];
 static struct process processes[64];
-static int process_card[64], n_processes;
-static int xid_card[64], xid_number[64], n_xids, xids_given;
+static int process_device[64], n_processes;
+static int xid_device[64], xid_number[64], n_xids, xids_given;
 static char version[80];
 
 static void line_read(const char *line)
@@ -66,34 +73,34 @@ static void line_read(const char *line)
     char uuid[96], pci[32];
     unsigned long long total, used;
     unsigned percent;
-    int card, number;
+    int device, number;
 
-    if (sscanf(line, "card %95s %31s %llu %llu %u", uuid, pci, &total, &used,
+    if (sscanf(line, "device %95s %31s %llu %llu %u", uuid, pci, &total, &used,
                &percent) == 5) {
-        strcpy(cards[n_cards].uuid, uuid);
-        strcpy(cards[n_cards].pci, pci);
-        cards[n_cards].total = total;
-        cards[n_cards].used = used;
-        cards[n_cards++].percent = percent;
-    } else if (sscanf(line, "instance %d %95s %llu %llu", &card, uuid, &total, &used) ==
-               4) {
-        int i = CARDS + n_instances++;
+        strcpy(devices[n_devices].uuid, uuid);
+        strcpy(devices[n_devices].pci, pci);
+        devices[n_devices].total = total;
+        devices[n_devices].used = used;
+        devices[n_devices++].percent = percent;
+    } else if (sscanf(line, "instance %d %95s %llu %llu", &device, uuid, &total,
+                      &used) == 4) {
+        int i = DEVICES + n_instances++;
 
-        strcpy(cards[i].uuid, uuid);
-        cards[i].total = total;
-        cards[i].used = used;
-        cards[i].of = card;
-    } else if (sscanf(line, "process %d %d %llu", &card, &number, &used) == 3) {
-        process_card[n_processes] = card;
+        strcpy(devices[i].uuid, uuid);
+        devices[i].total = total;
+        devices[i].used = used;
+        devices[i].of = device;
+    } else if (sscanf(line, "process %d %d %llu", &device, &number, &used) == 3) {
+        process_device[n_processes] = device;
         processes[n_processes++] =
             (struct process){.pid = (unsigned)number, .used = used};
-    } else if (sscanf(line, "xid %d %d", &card, &number) == 2) {
-        xid_card[n_xids] = card;
+    } else if (sscanf(line, "xid %d %d", &device, &number) == 2) {
+        xid_device[n_xids] = device;
         xid_number[n_xids++] = number;
-    } else if (sscanf(line, "mode %d %d", &card, &number) == 2) {
-        cards[card].mode = number;
-    } else if (sscanf(line, "lost %d", &card) == 1) {
-        cards[card].lost = 1;
+    } else if (sscanf(line, "mode %d %d", &device, &number) == 2) {
+        devices[device].mode = number;
+    } else if (sscanf(line, "lost %d", &device) == 1) {
+        devices[device].lost = 1;
     } else {
         sscanf(line, "driver %79s", version);
     }
@@ -106,8 +113,8 @@ static void file_read(void)
     char line[256], path[4096] = "", name[256] = "";
     FILE *f;
 
-    memset(cards, 0, sizeof cards);
-    n_cards = n_instances = n_processes = n_xids = 0;
+    memset(devices, 0, sizeof devices);
+    n_devices = n_instances = n_processes = n_xids = 0;
     version[0] = '\0';
     gethostname(name, sizeof name - 1);
     if (host)
@@ -133,7 +140,7 @@ static void log_line(const char *what)
 
 static int lost(int i)
 {
-    return cards[i < CARDS ? i : cards[i].of].lost;
+    return devices[i < DEVICES ? i : devices[i].of].lost;
 }
 
 EXPORT int nvmlInit_v2(void)
@@ -158,7 +165,7 @@ EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned int size)
 EXPORT int nvmlDeviceGetCount_v2(unsigned int *count)
 {
     file_read();
-    *count = (unsigned)n_cards;
+    *count = (unsigned)n_devices;
     return OK;
 }
 
@@ -170,14 +177,14 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **device)
 
 EXPORT int nvmlDeviceGetUUID(void *device, char *uuid, unsigned int size)
 {
-    snprintf(uuid, size, "%s", cards[NUMBER(device)].uuid);
+    snprintf(uuid, size, "%s", devices[NUMBER(device)].uuid);
     return OK;
 }
 
 EXPORT int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci)
 {
     memset(pci, 0, sizeof *pci);
-    strcpy(pci->id, cards[NUMBER(device)].pci);
+    strcpy(pci->id, devices[NUMBER(device)].pci);
     return OK;
 }
 
@@ -186,8 +193,8 @@ EXPORT int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
     int i = NUMBER(device);
 
     file_read();
-    *memory =
-        (struct memory){cards[i].total, cards[i].total - cards[i].used, cards[i].used};
+    *memory = (struct memory){devices[i].total, devices[i].total - devices[i].used,
+                              devices[i].used};
     return lost(i) ? LOST : OK;
 }
 
@@ -196,9 +203,9 @@ EXPORT int nvmlDeviceGetUtilizationRates(void *device, unsigned int rates[2])
     int i = NUMBER(device);
 
     file_read();
-    if (i >= CARDS)
+    if (i >= DEVICES)
         return NOT_SUPPORTED;
-    rates[0] = cards[i].percent;
+    rates[0] = devices[i].percent;
     rates[1] = 0;
     return lost(i) ? LOST : OK;
 }
@@ -206,7 +213,7 @@ EXPORT int nvmlDeviceGetUtilizationRates(void *device, unsigned int rates[2])
 EXPORT int nvmlDeviceGetComputeMode(void *device, int *mode)
 {
     file_read();
-    *mode = cards[NUMBER(device)].mode;
+    *mode = devices[NUMBER(device)].mode;
     return OK;
 }
 
@@ -217,7 +224,7 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *c
 
     file_read();
     for (int i = 0; i < n_processes && n < *count; i++)
-        if (process_card[i] == NUMBER(device))
+        if (process_device[i] == NUMBER(device))
             out[n++] = processes[i];
     *count = n;
     return OK;
@@ -226,19 +233,19 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *c
 EXPORT int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned int *count)
 {
     (void)device;
-    *count = CARDS;
+    *count = DEVICES;
     return OK;
 }
 
-/* Of a card, its instances in the order of the file. */
+/* Of a GPU, its instances in the order of the file. */
 EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned int index,
                                                void **instance)
 {
     unsigned int seen = 0;
 
     for (int i = 0; i < n_instances; i++)
-        if (cards[CARDS + i].of == NUMBER(device) && seen++ == index) {
-            *instance = HANDLE(CARDS + i);
+        if (devices[DEVICES + i].of == NUMBER(device) && seen++ == index) {
+            *instance = HANDLE(DEVICES + i);
             return OK;
         }
     return NOT_FOUND;
@@ -265,9 +272,9 @@ EXPORT int nvmlEventSetWait_v2(void *set, struct event *event, unsigned int ms)
     while (xids_given < n_xids) {
         int i = xids_given++;
 
-        if (!registered[xid_card[i]])
+        if (!registered[xid_device[i]])
             continue;
-        *event = (struct event){.device = HANDLE(xid_card[i]),
+        *event = (struct event){.device = HANDLE(xid_device[i]),
                                 .type = 8,
                                 .data = (unsigned long long)xid_number[i]};
         return OK;

@@ -1,6 +1,6 @@
 /*
- * tensors.c - a training function for a machine with NVIDIA cards: what raytrain does with
- * memory of real cards, by the CUDA runtime. All numbers are small integers, so that sums are
+ * tensors.c - a training function for a machine with NVIDIA GPUs: what raytrain does with
+ * memory of real GPUs, by the CUDA runtime. All numbers are small integers, so that sums are
  * exact, also as 16-bit floats. Argument:
  *
  *   state    put tensors, whole and in shards, and report; if there is a checkpoint, get them,
@@ -28,7 +28,7 @@
 int train_func(raytrain_context *ctx);
 
 static raytrain_context *ctx;
-static int card, rank, size;
+static int device, rank, size;
 
 static void must(int is_right, const char *what)
 {
@@ -44,7 +44,7 @@ static float number(size_t i, int of_rank)
     return (float)((int)(i % 17) + of_rank);
 }
 
-static void *on_card(const void *host, size_t n)
+static void *on_device(const void *host, size_t n)
 {
     void *p;
 
@@ -60,7 +60,7 @@ static float *numbers(size_t n, int of_rank)
     IS(host != NULL);
     for (size_t i = 0; i < n; i++)
         host[i] = number(i, of_rank);
-    p = on_card(host, n * sizeof *host);
+    p = on_device(host, n * sizeof *host);
     free(host);
     return p;
 }
@@ -87,7 +87,7 @@ static raytrain_tensor tensor(void *p, raytrain_dtype dtype, uint64_t n)
                              .ndim = 1,
                              .shape = {n},
                              .device = RAYTRAIN_CUDA,
-                             .device_id = card};
+                             .device_id = device};
 }
 
 /* ---- Checkpoints ---- */
@@ -166,13 +166,13 @@ static int batches(void)
     int rc;
 
     IS(ds && raytrain_dataset_set_batch_size(ds, 100 * (uint64_t)size) == 0);
-    IS(raytrain_dataset_to_device(ds, RAYTRAIN_CUDA, card) == 0);
+    IS(raytrain_dataset_to_device(ds, RAYTRAIN_CUDA, device) == 0);
     while ((rc = raytrain_dataset_next(ds, &rows)) == RAYTRAIN_OK) {
         int64_t host[ROWS];
         raytrain_tensor x;
 
         IS(rows <= ROWS && raytrain_dataset_column(ds, "x", &x) == 0);
-        IS(x.device == RAYTRAIN_CUDA && x.device_id == card);
+        IS(x.device == RAYTRAIN_CUDA && x.device_id == device);
         IS(x.dtype == RAYTRAIN_INT64);
         CUDA(cudaMemcpy(host, x.data, rows * sizeof *host, cudaMemcpyDeviceToHost));
         for (uint64_t i = 0; i < rows; i++)
@@ -208,7 +208,7 @@ static void sum_of_halves(raytrain_dtype dtype)
     IS(host != NULL);
     for (int i = 0; i < 1000; i++)
         host[i] = half(i % 7 + rank, dtype);
-    p = on_card(host, 1000 * sizeof *host);
+    p = on_device(host, 1000 * sizeof *host);
     t = tensor(p, dtype, 1000);
     IS(raytrain_allreduce_tensor(ctx, &t, RAYTRAIN_SUM) == 0);
     CUDA(cudaMemcpy(host, p, 1000 * sizeof *host, cudaMemcpyDeviceToHost));
@@ -314,11 +314,11 @@ static int wrong(void)
     t.device_id = 1000;
     refused(t);
     CUDA(cudaGetDeviceCount(&n));
-    t.device_id = (card + 1) % n;
+    t.device_id = (device + 1) % n;
     if (n > 1)
         refused(t);
     CUDA(cudaFree(p));
-    t.device_id = card;
+    t.device_id = device;
     refused(t);
     IS(cudaGetLastError() == cudaSuccess);
     return 0;
@@ -339,8 +339,8 @@ int train_func(raytrain_context *context)
     size = raytrain_world_size(ctx);
     IS(raytrain_args(ctx, &argv) == 1);
     CUDA(cudaGetDeviceCount(&n));
-    card = raytrain_local_rank(ctx) % n;
-    CUDA(cudaSetDevice(card));
+    device = raytrain_local_rank(ctx) % n;
+    CUDA(cudaSetDevice(device));
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
         if (strcmp(modes[i].name, argv[0]) == 0)
             return modes[i].run();

@@ -14,7 +14,7 @@
 #include "config/train_config.h"
 #include "protocol/site_report.h"
 
-extern const struct check_ops check_node, check_gpu, check_card, check_mpi,
+extern const struct check_ops check_node, check_gpu, check_device, check_mpi,
     check_shared_storage;
 
 static struct train_config cfg;
@@ -285,8 +285,8 @@ static void sharing(const char *gpus, const char *name, enum verdict verdict,
 
 static void shared_gpus_are_judged(void **state)
 {
-#define CARD(mode, free)                                                               \
-    "\"cards\":[{\"number\":0,\"pci\":\"41\",\"mode\":" mode                           \
+#define DEVICE(mode, free)                                                             \
+    "\"devices\":[{\"number\":0,\"pci\":\"41\",\"mode\":" mode                         \
     ",\"total\":8589934592,\"free\":" free "}]}"
 #define PLAIN "{\"driver\":\"550\",\"mps\":false,"
 #define MPS   "{\"driver\":\"550\",\"mps\":true,"
@@ -295,13 +295,13 @@ static void shared_gpus_are_judged(void **state)
     cfg.scaling_config.gpu_parts = 5000;
     sharing("null", "binding", VERDICT_OK, "at most 2 workers see the same GPU");
     expect("compute mode", VERDICT_SKIPPED, "library is not found");
-    sharing(PLAIN CARD("0", "8589934592"), "driver of workers", VERDICT_OK, "550");
-    sharing(PLAIN CARD("0", "8589934592"), "sharing", VERDICT_OK, "in turns");
-    sharing(MPS CARD("3", "8589934592"), "sharing", VERDICT_OK, "MPS");
-    sharing(PLAIN CARD("3", "8589934592"), "compute mode", VERDICT_WRONG,
+    sharing(PLAIN DEVICE("0", "8589934592"), "driver of workers", VERDICT_OK, "550");
+    sharing(PLAIN DEVICE("0", "8589934592"), "sharing", VERDICT_OK, "in turns");
+    sharing(MPS DEVICE("3", "8589934592"), "sharing", VERDICT_OK, "MPS");
+    sharing(PLAIN DEVICE("3", "8589934592"), "compute mode", VERDICT_WRONG,
             "GPU 0 (PCI 41) of n1 is for one process at a time");
-    sharing(MPS CARD("2", "8589934592"), "compute mode", VERDICT_WRONG, "no process");
-    sharing(PLAIN CARD("0", "1073741824"), "memory", VERDICT_WARNING,
+    sharing(MPS DEVICE("2", "8589934592"), "compute mode", VERDICT_WRONG, "no process");
+    sharing(PLAIN DEVICE("0", "1073741824"), "memory", VERDICT_WARNING,
             "GPU 0 (PCI 41) of n1 has 1.0 of 8.0 GiB free");
     sharing("\"silent\"", "driver", VERDICT_WRONG, "that of n1 does not answer rank 0");
     cfg.scaling_config.gpu_parts = 4000;
@@ -311,34 +311,36 @@ static void shared_gpus_are_judged(void **state)
     cfg.scaling_config.gpu_parts = 0;
 }
 
-static void what_workers_tried_with_cards_is_judged(void **state)
+static void what_workers_tried_with_devices_is_judged(void **state)
 {
-#define TRIED(cards, sum)                                                              \
-    "{\"nodes\":[{\"node\":\"n1\"}],\"ranks\":[{\"node\":\"n1\",\"cards\":" cards      \
+#define TRIED(devices, sum)                                                            \
+    "{\"nodes\":[{\"node\":\"n1\"}],\"ranks\":[{\"node\":\"n1\",\"devices\":" devices  \
     "}]" sum "}"
 #define WORKS "[{\"id\":0,\"device\":1,\"failed\":null,\"bytes_s\":9e9}]"
     (void)state;
     cfg.scaling_config.gpus_per_worker = 1;
-    judge(&check_card, TRIED("\"silent\"", ""));
+    judge(&check_device, TRIED("\"silent\"", ""));
     expect("copy", VERDICT_WRONG, "the driver of n1 does not answer rank 0");
     expect("NCCL", VERDICT_SKIPPED, "could not be copied to");
-    judge(&check_card, TRIED("[{\"id\":1,\"failed\":\"E\",\"missing\":false}]", ""));
-    expect("copy", VERDICT_WRONG, "rank 0 on n1, card 1: E");
-    judge(&check_card, TRIED("[{\"id\":1,\"failed\":\"E\",\"missing\":true}]", ""));
+    judge(&check_device, TRIED("[{\"id\":1,\"failed\":\"E\",\"missing\":false}]", ""));
+    expect("copy", VERDICT_WRONG, "rank 0 on n1, GPU 1: E");
+    judge(&check_device, TRIED("[{\"id\":1,\"failed\":\"E\",\"missing\":true}]", ""));
     expect("copy", VERDICT_SKIPPED, "rank 0 on n1: E");
-    judge(&check_card, TRIED(WORKS, ""));
-    expect("copy", VERDICT_OK, "1 card, there and back: the same bytes, 9.0 GB/s");
-    expect("sum of cards", VERDICT_SKIPPED, "ended before");
-    judge(&check_card, TRIED(WORKS, ",\"card_sum\":{}"));
-    expect("sum of cards", VERDICT_WRONG, "did not come back");
+    judge(&check_device, TRIED(WORKS, ""));
+    expect("copy", VERDICT_OK, "1 GPU, there and back: the same bytes, 9.0 GB/s");
+    expect("sum over GPUs", VERDICT_SKIPPED, "ended before");
+    judge(&check_device, TRIED(WORKS, ",\"device_sum\":{}"));
+    expect("sum over GPUs", VERDICT_WRONG, "did not come back");
     expect("NCCL", VERDICT_SKIPPED, "has failed");
-    judge(&check_card, TRIED(WORKS, ",\"card_sum\":{\"failed\":\"F\"}"));
-    expect("sum of cards", VERDICT_WRONG, "F");
-    judge(&check_card, TRIED(WORKS, ",\"card_sum\":{\"right\":true,\"host\":\"H\"}"));
-    expect("sum of cards", VERDICT_OK, "right result");
+    judge(&check_device, TRIED(WORKS, ",\"device_sum\":{\"failed\":\"F\"}"));
+    expect("sum over GPUs", VERDICT_WRONG, "F");
+    judge(&check_device,
+          TRIED(WORKS, ",\"device_sum\":{\"right\":true,\"host\":\"H\"}"));
+    expect("sum over GPUs", VERDICT_OK, "right result");
     expect("NCCL", VERDICT_SKIPPED, "H");
-    judge(&check_card, TRIED(WORKS, ",\"card_sum\":{\"right\":true,\"library\":\"L\","
-                                    "\"version\":22809}"));
+    judge(&check_device,
+          TRIED(WORKS, ",\"device_sum\":{\"right\":true,\"library\":\"L\","
+                       "\"version\":22809}"));
     expect("NCCL", VERDICT_OK, "L, version 2.28.9");
 }
 
@@ -356,7 +358,7 @@ int main(void)
         TEST(what_a_node_sees_late_is_named),
         TEST(each_worker_has_its_own_gpus),
         TEST(shared_gpus_are_judged),
-        TEST(what_workers_tried_with_cards_is_judged),
+        TEST(what_workers_tried_with_devices_is_judged),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,5 @@
 /*
- * test_device.c - memory of cards, with the stand-in for NVIDIA's library (t/device): copies
+ * test_device.c - GPU memory, with the stand-in for NVIDIA's library (t/device): copies
  * of any length, in the right order with the caller's work; pointers that are not what they
  * are said to be; libraries that are missing, old or fail; nothing is left.
  */
@@ -75,28 +75,28 @@ static void standin_load(void)
     find(object, "standin_inside", &inside);
 }
 
-/* Memory of a card, whose primary context is current then. */
-static void *card_alloc(int card, size_t n)
+/* Memory of a GPU, whose primary context is current then. */
+static void *device_alloc(int device, size_t n)
 {
     void *context;
     uint64_t p;
 
-    assert_int_equal(primary_retain(&context, card), 0);
+    assert_int_equal(primary_retain(&context, device), 0);
     assert_int_equal(set_current(context), 0);
     assert_int_equal(mem_alloc(&p, n), 0);
     return (void *)(uintptr_t)p;
 }
 
 /* Everything is given back, what raytrain has as well. */
-static void card_free(int card, void *p)
+static void device_free(int device, void *p)
 {
     void *context;
 
-    assert_int_equal(primary_retain(&context, card), 0);
+    assert_int_equal(primary_retain(&context, device), 0);
     assert_int_equal(set_current(context), 0);
     assert_int_equal(mem_free((uintptr_t)p), 0);
-    assert_int_equal(primary_release(card), 0);
-    assert_int_equal(primary_release(card), 0);
+    assert_int_equal(primary_release(device), 0);
+    assert_int_equal(primary_release(device), 0);
     device_end();
     assert_int_equal(count(), 0);
 }
@@ -145,7 +145,7 @@ static void a_copy_to_the_host_has_what_was_queued_before(void **state)
     for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
         size_t n = lengths[k];
         unsigned char *got = malloc(n);
-        void *p = card_alloc(0, n);
+        void *p = device_alloc(0, n);
         struct fill fill = {p, n, (unsigned char)k};
         struct error err;
 
@@ -154,7 +154,7 @@ static void a_copy_to_the_host_has_what_was_queued_before(void **state)
         for (size_t i = 0; i < n; i++)
             if (got[i] != byte_of((unsigned char)k, i))
                 fail_msg("byte %zu of %zu", i, n);
-        card_free(0, p);
+        device_free(0, p);
         free(got);
     }
 }
@@ -180,13 +180,13 @@ static void store(void *p, size_t n, const unsigned char *from, size_t piece)
 }
 
 /* One kernel writes all of it before, another one looks at it afterwards. */
-static void a_copy_to_a_card_is_between_what_is_queued_before_and_after(void **state)
+static void a_copy_to_a_device_is_between_what_is_queued_before_and_after(void **state)
 {
     (void)state;
     for (size_t k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
         size_t n = lengths[k];
         unsigned char *sent = malloc(n), *got = malloc(n);
-        void *p = card_alloc(1, n);
+        void *p = device_alloc(1, n);
         struct fill fill = {p, n, 99};
         struct sight sight = {p, got, n};
         struct error err;
@@ -201,7 +201,7 @@ static void a_copy_to_a_card_is_between_what_is_queued_before_and_after(void **s
         assert_int_equal(launch(NULL, sight_run, &sight), 0);
         assert_int_equal(synchronize(NULL), 0);
         assert_memory_equal(got, sent, n);
-        card_free(1, p);
+        device_free(1, p);
         free(sent);
         free(got);
     }
@@ -222,7 +222,7 @@ static void refused(int id, const void *p, uint64_t n, const char *says)
 
 static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **state)
 {
-    void *p = card_alloc(0, 64), *next = card_alloc(0, 64);
+    void *p = device_alloc(0, 64), *next = device_alloc(0, 64);
     struct device_store s;
     struct error err;
     char host[64];
@@ -230,14 +230,14 @@ static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **st
 
     (void)state;
     assert_int_equal(device_check(RAYTRAIN_CUDA, 0, p, 64, &err), 0);
-    refused(0, host, 1, "is no memory of a CUDA card");
-    refused(1, p, 64, "is memory of CUDA card 0, and device_id says 1");
-    refused(2, p, 64, "there is no CUDA card 2: this process may use 2");
-    refused(-1, p, 64, "there is no CUDA card -1");
+    refused(0, host, 1, "is not memory of a CUDA GPU");
+    refused(1, p, 64, "is memory of CUDA GPU 0, and device_id says 1");
+    refused(2, p, 64, "there is no CUDA GPU 2: this process may use 2");
+    refused(-1, p, 64, "there is no CUDA GPU -1");
     refused(0, (char *)next + 63, 10, "its last byte");
     assert_ptr_equal(next, (char *)p + 64);
     refused(0, p, 65, "the 65 bytes at");
-    refused(0, p, 65, "are not in one allocation of CUDA card 0");
+    refused(0, p, 65, "are not in one allocation of CUDA GPU 0");
     assert_int_equal(device_is_one(RAYTRAIN_CUDA, 0, p, 64, &is_one, &err), 0);
     assert_true(is_one);
     assert_int_equal(device_is_one(RAYTRAIN_CUDA, 0, p, 65, &is_one, &err), 0);
@@ -247,15 +247,15 @@ static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **st
     assert_int_equal(mem_free((uintptr_t)p), 0);
     refused(0, p, 64, "or was freed");
     assert_int_equal(mem_free((uintptr_t)next), 0);
-    p = card_alloc(0, 64);
+    p = device_alloc(0, 64);
     primary_release(0);
     primary_release(0);
-    card_free(0, p);
+    device_free(0, p);
 }
 
-static void the_callers_card_is_current_again(void **state)
+static void the_callers_device_is_current_again(void **state)
 {
-    void *p = card_alloc(0, 64), *q = card_alloc(1, 8), *before, *after;
+    void *p = device_alloc(0, 64), *q = device_alloc(1, 8), *before, *after;
     struct error err;
     char host[64];
 
@@ -273,13 +273,13 @@ static void the_callers_card_is_current_again(void **state)
     assert_ptr_equal(before, after);
     assert_int_equal(mem_free((uintptr_t)q), 0);
     assert_int_equal(primary_release(1), 0);
-    card_free(0, p);
+    device_free(0, p);
 }
 
 /* Copies wait for the stream that was set, and for no other. */
 static void copies_follow_the_stream_of_the_caller(void **state)
 {
-    unsigned char got[16], *p = card_alloc(0, 16);
+    unsigned char got[16], *p = device_alloc(0, 16);
     struct fill early = {p, 16, 7}, late = {p, 16, 77};
     struct error err = {0};
     void *stream;
@@ -297,24 +297,24 @@ static void copies_follow_the_stream_of_the_caller(void **state)
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 2, NULL, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_int_equal(stream_destroy(stream), 0);
-    card_free(0, p);
+    device_free(0, p);
 }
 
 static void a_stream_that_cannot_be_used_is_refused(void **state)
 {
-    unsigned char got[16], *p = card_alloc(0, 16), *q;
+    unsigned char got[16], *p = device_alloc(0, 16), *q;
     struct error err = {0};
     void *stream;
 
     (void)state;
     assert_int_equal(stream_create(&stream, 1), 0);
-    q = card_alloc(1, 16);
+    q = device_alloc(1, 16);
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 1, stream, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
-    assert_non_null(strstr(err.text, "is not one of CUDA card 1"));
+    assert_non_null(strstr(err.text, "is not one of CUDA GPU 1"));
     assert_int_equal(mem_free((uintptr_t)q), 0);
     assert_int_equal(primary_release(1), 0);
-    q = card_alloc(0, 16);
+    q = device_alloc(0, 16);
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, stream, &err), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
     assert_int_equal(stream_destroy(stream), 0);
@@ -325,7 +325,7 @@ static void a_stream_that_cannot_be_used_is_refused(void **state)
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
     assert_int_equal(mem_free((uintptr_t)q), 0);
     assert_int_equal(primary_release(0), 0);
-    card_free(0, p);
+    device_free(0, p);
 }
 
 /* ---- Graphs, resets, kernels that fail ---- */
@@ -359,10 +359,10 @@ static void capture_end(void *stream)
     assert_int_equal(stream_destroy(stream), 0);
 }
 
-/* Opening the library and the card is a part of it. */
+/* Opening the library and the GPU is a part of it. */
 static void a_graph_is_captured_meanwhile(void **state)
 {
-    unsigned char got[16], *p = card_alloc(0, 16);
+    unsigned char got[16], *p = device_alloc(0, 16);
     struct fill fill = {p, 16, 7};
     struct error err = {0};
     void *stream = capture_begin(1);
@@ -380,12 +380,12 @@ static void a_graph_is_captured_meanwhile(void **state)
     stream = capture_begin(0);
     refuses_captured(p);
     capture_end(stream);
-    card_free(0, p);
+    device_free(0, p);
 }
 
-static void a_reset_is_noticed_and_a_card_can_be_used_again(void **state)
+static void a_reset_is_noticed_and_a_device_can_be_used_again(void **state)
 {
-    unsigned char got[16], *p = card_alloc(0, 16);
+    unsigned char got[16], *p = device_alloc(0, 16);
     struct error err = {0};
     struct device_stream *s;
     struct device_mark mark = {0};
@@ -398,29 +398,29 @@ static void a_reset_is_noticed_and_a_card_can_be_used_again(void **state)
     assert_int_equal(device_mark_set(s, &mark, &err), 0);
     reset(0);
     assert_int_equal(device_mark_test(s, &mark, &reached, &err), -1);
-    assert_non_null(strstr(err.text, "CUDA card 0 was reset"));
-    assert_int_equal(device_cards_check(&err), 0);
-    p = card_alloc(0, 16);
+    assert_non_null(strstr(err.text, "CUDA GPU 0 was reset"));
+    assert_int_equal(devices_check(&err), 0);
+    p = device_alloc(0, 16);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
     assert_int_equal(device_mark_test(s, &mark, &reached, &err), -1);
     device_stream_destroy(s);
-    card_free(0, p);
+    device_free(0, p);
 }
 
 static void a_kernel_that_fails_is_noticed(void **state)
 {
-    char got[16], *p = card_alloc(0, 16);
+    char got[16], *p = device_alloc(0, 16);
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(device_cards_check(&err), 0);
+    assert_int_equal(devices_check(&err), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
     assert_int_equal(fault(NULL), 0);
-    assert_int_equal(device_cards_check(&err), 0); /* it does not wait */
+    assert_int_equal(devices_check(&err), 0); /* it does not wait */
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), -1);
     assert_non_null(strstr(err.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
-    assert_int_equal(device_cards_check(&err), -1);
-    assert_non_null(strstr(err.text, "CUDA card 0 has failed: CUDA's "));
+    assert_int_equal(devices_check(&err), -1);
+    assert_non_null(strstr(err.text, "CUDA GPU 0 has failed: CUDA's "));
     assert_non_null(strstr(err.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
     reset(0);
     device_end();
@@ -442,7 +442,7 @@ static void mark_reach(struct device_stream *s, struct device_mark *mark)
  * these. */
 static void a_stream_is_ordered_with_that_of_the_caller(void **state)
 {
-    unsigned char seen[16] = {0}, *p = card_alloc(1, 16), *pinned;
+    unsigned char seen[16] = {0}, *p = device_alloc(1, 16), *pinned;
     struct fill fill = {p, 16, 3};
     struct sight sight = {p, seen, 16};
     struct device_stream *out, *in;
@@ -474,12 +474,12 @@ static void a_stream_is_ordered_with_that_of_the_caller(void **state)
     device_stream_destroy(in);
     device_stream_destroy(out);
     device_stream_destroy(NULL);
-    card_free(1, p);
+    device_free(1, p);
 }
 
-static void memory_of_a_card_is_zero_and_host_memory_can_be_pinned(void **state)
+static void memory_of_a_device_is_zero_and_host_memory_can_be_pinned(void **state)
 {
-    unsigned char *p = card_alloc(0, 1), *mine, host[64], other[64];
+    unsigned char *p = device_alloc(0, 1), *mine, host[64], other[64];
     struct device_stream *s;
     struct device_mark mark = {0};
     struct error err = {0};
@@ -502,7 +502,7 @@ static void memory_of_a_card_is_zero_and_host_memory_can_be_pinned(void **state)
     assert_int_equal(device_check(RAYTRAIN_CUDA, 0, mine, 64, &err), -1);
     device_mark_clear(s, &mark);
     device_stream_destroy(s);
-    card_free(0, p);
+    device_free(0, p);
 }
 
 static const char *const failing_streams[] = {
@@ -512,7 +512,7 @@ static const char *const failing_streams[] = {
 
 static void a_failure_of_a_stream_is_reported_and_leaves_nothing(void **state)
 {
-    void *p = card_alloc(0, 1), *mine = NULL;
+    void *p = device_alloc(0, 1), *mine = NULL;
 
     (void)state;
     for (size_t k = 0; k < sizeof failing_streams / sizeof failing_streams[0]; k++) {
@@ -531,7 +531,7 @@ static void a_failure_of_a_stream_is_reported_and_leaves_nothing(void **state)
         device_stream_destroy(s);
         assert_int_equal(device_check(RAYTRAIN_CUDA, 0, p, 1, &err), 0);
     }
-    card_free(0, p);
+    device_free(0, p);
 }
 
 /* The function that fails, and at which call. */
@@ -546,7 +546,7 @@ static void a_failure_of_the_library_is_reported_and_leaves_nothing(void **state
 {
     size_t n = 4 * DEVICE_PIECE_BYTES;
     unsigned char *got = malloc(n);
-    void *p = card_alloc(0, n);
+    void *p = device_alloc(0, n);
     struct fill fill = {p, n, 5};
 
     (void)state;
@@ -570,7 +570,7 @@ static void a_failure_of_the_library_is_reported_and_leaves_nothing(void **state
         device_end();
     }
     free(got);
-    card_free(0, p);
+    device_free(0, p);
 }
 
 /* ---- Libraries ---- */
@@ -591,7 +591,7 @@ static void library_case(const char *variable, const char *value, const char *sa
         rc = device_check(RAYTRAIN_CUDA, 0, &x, 1, &err);
         if (rc < 0 && err.code == RAYTRAIN_ENOTSUP && strstr(err.text, says))
             _exit(0);
-        if (!count && dlopen("libcuda.so.1", RTLD_NOW)) /* a machine with a card */
+        if (!count && dlopen("libcuda.so.1", RTLD_NOW)) /* a machine with a GPU */
             _exit(0);
         fprintf(stderr, "# %s\n", err.text);
         _exit(1);
@@ -600,18 +600,18 @@ static void library_case(const char *variable, const char *value, const char *sa
     assert_int_equal(status, 0);
 }
 
-static void a_library_that_is_too_old_or_has_no_card_is_refused(void **state)
+static void a_library_that_is_too_old_or_has_no_device_is_refused(void **state)
 {
     (void)state;
     standin_load();
     library_case("STANDIN_CUDA_VERSION", "10020", "is for CUDA 10.2");
-    library_case("STANDIN_CUDA_CARDS", "0", "there is no CUDA card");
+    library_case("STANDIN_CUDA_DEVICES", "0", "there is no CUDA GPU");
 }
 
 static void without_a_library_a_sentence_says_what_to_do(void **state)
 {
     (void)state;
-    library_case("STANDIN_CUDA_CARDS", "2", "libcuda.so.1");
+    library_case("STANDIN_CUDA_DEVICES", "2", "libcuda.so.1");
 }
 
 int main(void)
@@ -619,19 +619,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_library_a_sentence_says_what_to_do),
         /* It loads the stand-in, for all that follow. */
-        cmocka_unit_test(a_library_that_is_too_old_or_has_no_card_is_refused),
+        cmocka_unit_test(a_library_that_is_too_old_or_has_no_device_is_refused),
         cmocka_unit_test(a_copy_to_the_host_has_what_was_queued_before),
-        cmocka_unit_test(a_copy_to_a_card_is_between_what_is_queued_before_and_after),
+        cmocka_unit_test(a_copy_to_a_device_is_between_what_is_queued_before_and_after),
         cmocka_unit_test(pointers_that_are_not_what_they_are_said_to_be_are_refused),
         cmocka_unit_test(a_failure_of_the_library_is_reported_and_leaves_nothing),
-        cmocka_unit_test(the_callers_card_is_current_again),
+        cmocka_unit_test(the_callers_device_is_current_again),
         cmocka_unit_test(copies_follow_the_stream_of_the_caller),
         cmocka_unit_test(a_stream_that_cannot_be_used_is_refused),
         cmocka_unit_test(a_graph_is_captured_meanwhile),
-        cmocka_unit_test(a_reset_is_noticed_and_a_card_can_be_used_again),
+        cmocka_unit_test(a_reset_is_noticed_and_a_device_can_be_used_again),
         cmocka_unit_test(a_kernel_that_fails_is_noticed),
         cmocka_unit_test(a_stream_is_ordered_with_that_of_the_caller),
-        cmocka_unit_test(memory_of_a_card_is_zero_and_host_memory_can_be_pinned),
+        cmocka_unit_test(memory_of_a_device_is_zero_and_host_memory_can_be_pinned),
         cmocka_unit_test(a_failure_of_a_stream_is_reported_and_leaves_nothing),
     };
 

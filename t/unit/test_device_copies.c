@@ -1,5 +1,5 @@
 /*
- * test_device_copies.c - copies from a card in the background, copies to it by several
+ * test_device_copies.c - copies from a GPU in the background, copies to it by several
  * threads, and batches on their way there, with the stand-in for NVIDIA's library (t/device).
  */
 #include "config.h"
@@ -63,8 +63,8 @@ static int standin_load(void **state)
     return 0;
 }
 
-/* Memory of card 0, whose primary context is current then. */
-static unsigned char *card_alloc(size_t n)
+/* Memory of GPU 0, whose primary context is current then. */
+static unsigned char *device_alloc(size_t n)
 {
     void *context;
     uint64_t p;
@@ -76,7 +76,7 @@ static unsigned char *card_alloc(size_t n)
 }
 
 /* Everything is given back, what raytrain has as well. */
-static void card_free(void *p)
+static void device_free(void *p)
 {
     if (p)
         assert_int_equal(mem_free((uintptr_t)p), 0);
@@ -132,7 +132,7 @@ static void start(struct device_copies *c, void *from, void *to, bool stays)
 /* One kernel before, one after: the copy of what may change at once is complete. */
 static void what_may_change_is_copied_when_settled(void **state)
 {
-    unsigned char *p = card_alloc(N), *to = pages();
+    unsigned char *p = device_alloc(N), *to = pages();
     struct kernel before = {p, N, 1, NULL}, after = {p, N, 2, NULL};
     struct device_copies *c;
     struct error err;
@@ -154,7 +154,7 @@ static void what_may_change_is_copied_when_settled(void **state)
     assert_false(device_copies_refused(c, &err));
     device_copies_destroy(c);
     free(to);
-    card_free(p);
+    device_free(p);
 }
 
 static void *wait_run(void *arg)
@@ -167,7 +167,7 @@ static void *wait_run(void *arg)
 /* Settling does not wait for it, and what is queued after a fence comes after it. */
 static void what_stays_is_copied_later(void **state)
 {
-    unsigned char *p = card_alloc(N), *to = pages();
+    unsigned char *p = device_alloc(N), *to = pages();
     struct kernel before = {p, N, 1, NULL}, after = {p, N, 2, NULL};
     struct device_copies *c;
     pthread_t thread;
@@ -192,12 +192,12 @@ static void what_stays_is_copied_later(void **state)
     all_are(to, N, 1);
     device_copies_destroy(c);
     free(to);
-    card_free(p);
+    device_free(p);
 }
 
 static void memory_that_cannot_be_pinned_is_copied_to_at_once(void **state)
 {
-    unsigned char *p = card_alloc(N), *to = pages(), *more = pages();
+    unsigned char *p = device_alloc(N), *to = pages(), *more = pages();
     struct kernel before = {p, N, 1, NULL};
     struct device_copies *c;
     struct error err;
@@ -222,7 +222,7 @@ static void memory_that_cannot_be_pinned_is_copied_to_at_once(void **state)
     device_copies_destroy(c);
     free(to);
     free(more);
-    card_free(p);
+    device_free(p);
 }
 
 struct ahead {
@@ -253,7 +253,7 @@ static void pin_elsewhere(struct device_copies *c, unsigned char *memory, size_t
 /* In another thread, and more of it later: a copy across all parts is one that goes on. */
 static void memory_is_pinned_ahead_and_grows(void **state)
 {
-    unsigned char *p = card_alloc(N), *to = pages();
+    unsigned char *p = device_alloc(N), *to = pages();
     struct kernel before = {p, N, 1, NULL};
     struct device_copies *c;
     struct error err;
@@ -277,13 +277,13 @@ static void memory_is_pinned_ahead_and_grows(void **state)
     all_are(to, N, 1);
     device_copies_destroy(c);
     free(to);
-    card_free(p);
+    device_free(p);
 }
 
 /* What is beyond comes through pieces. */
 static void memory_of_which_only_the_beginning_can_be_pinned(void **state)
 {
-    unsigned char *p = card_alloc(N), *to = pages();
+    unsigned char *p = device_alloc(N), *to = pages();
     struct kernel before = {p, N, 1, NULL};
     struct device_copies *c;
     struct error err;
@@ -305,7 +305,7 @@ static void memory_of_which_only_the_beginning_can_be_pinned(void **state)
     all_are(to, N, 1);
     device_copies_destroy(c);
     free(to);
-    card_free(p);
+    device_free(p);
 }
 
 static void memory_that_is_pinned_ahead_and_not_used_is_given_back(void **state)
@@ -315,9 +315,9 @@ static void memory_that_is_pinned_ahead_and_not_used_is_given_back(void **state)
     struct error err;
 
     (void)state;
-    card_free(card_alloc(1)); /* the context remains current */
+    device_free(device_alloc(1)); /* the context remains current */
     assert_int_equal(device_copies_create(&c, &err), 0);
-    device_copies_pin(c, to, SEAM); /* for no card */
+    device_copies_pin(c, to, SEAM); /* for no GPU */
     assert_int_equal(device_copies_expect(c, RAYTRAIN_CUDA, 0, &err), 0);
     pin_elsewhere(c, to, ROOM);
     device_copies_destroy(c);
@@ -333,7 +333,7 @@ static const char *const failing[] = {
 /* After it, the memory is not written to any more once all has been waited for. */
 static void a_copy_that_cannot_be_started_leaves_none_under_way(void **state)
 {
-    unsigned char *p = card_alloc(N), *to = pages();
+    unsigned char *p = device_alloc(N), *to = pages();
     struct error err;
 
     (void)state;
@@ -354,7 +354,7 @@ static void a_copy_that_cannot_be_started_leaves_none_under_way(void **state)
         all_are(to, ROOM, 55);
     }
     free(to);
-    card_free(p);
+    device_free(p);
 }
 
 /* ---- Lanes ---- */
@@ -389,7 +389,7 @@ static void *lane_run(void *arg)
 
 static void several_threads_bring_pieces(void **state)
 {
-    unsigned char *p = card_alloc(PIECES * 1000), got[PIECES * 1000];
+    unsigned char *p = device_alloc(PIECES * 1000), got[PIECES * 1000];
     struct kernel sight = {p, sizeof got, 0, got};
     struct brought brought[DEVICE_LANES_MAX];
     pthread_t threads[DEVICE_LANES_MAX];
@@ -414,7 +414,7 @@ static void several_threads_bring_pieces(void **state)
     assert_int_equal(synchronize(NULL), 0);
     for (int i = 0; i < PIECES; i++)
         all_are(got + (size_t)i * 1000, 1000, i + 1);
-    card_free(p);
+    device_free(p);
 }
 
 /* ---- Batches ---- */
@@ -430,7 +430,7 @@ static void each_batch_is_there_for_what_is_queued_in_its_turn(void **state)
     struct error err;
 
     (void)state;
-    card_free(card_alloc(1)); /* the context remains current */
+    device_free(device_alloc(1)); /* the context remains current */
     assert_int_equal(device_feed_create(RAYTRAIN_CUDA, 0, &f, &err), 0);
     for (int i = 0; i < BATCHES; i++) {
         size_t n = (size_t)(i + 1) * 1000;
@@ -451,7 +451,7 @@ static void each_batch_is_there_for_what_is_queued_in_its_turn(void **state)
     assert_int_equal(count(), 0);
 }
 
-static void a_card_that_is_not_there_gets_no_batches(void **state)
+static void a_device_that_is_not_there_gets_no_batches(void **state)
 {
     struct device_feed *f;
     struct error err;
@@ -474,7 +474,7 @@ int main(void)
         cmocka_unit_test(a_copy_that_cannot_be_started_leaves_none_under_way),
         cmocka_unit_test(several_threads_bring_pieces),
         cmocka_unit_test(each_batch_is_there_for_what_is_queued_in_its_turn),
-        cmocka_unit_test(a_card_that_is_not_there_gets_no_batches),
+        cmocka_unit_test(a_device_that_is_not_there_gets_no_batches),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,6 +1,6 @@
 /*
- * test_device_hip.c - what is AMD's own in memory of cards, with the stand-in for libamdhip64.so
- * (t/device): the numbers of ROCm 5 and of 6, the current card, the last error, libraries that
+ * test_device_hip.c - what is AMD's own in GPU memory, with the stand-in for libamdhip64.so
+ * (t/device): the numbers of ROCm 5 and of 6, the current GPU, the last error, libraries that
  * are missing, old or fail. test_device.c has the rest, which is the same for all vendors.
  */
 #include "config.h"
@@ -58,12 +58,12 @@ static void standin_load(void)
     find(object, "hipHostFree", &host_free);
 }
 
-/* This card is current then. */
-static void *card_alloc(int card, size_t n)
+/* This GPU is current then. */
+static void *device_alloc(int device, size_t n)
 {
     uint64_t p;
 
-    assert_int_equal(set_device(card), 0);
+    assert_int_equal(set_device(device), 0);
     assert_int_equal(mem_alloc(&p, n), 0);
     return (void *)(uintptr_t)p;
 }
@@ -113,21 +113,21 @@ static void library_case(const char *variable, const char *value, const char *sa
 static void without_a_library_a_sentence_says_what_to_do(void **state)
 {
     (void)state;
-    library_case("STANDIN_CUDA_CARDS", "2", "install AMD's ROCm");
+    library_case("STANDIN_CUDA_DEVICES", "2", "install AMD's ROCm");
 }
 
-static void a_library_that_is_too_old_or_has_no_card_is_refused(void **state)
+static void a_library_that_is_too_old_or_has_no_device_is_refused(void **state)
 {
     (void)state;
     standin_load();
     library_case("STANDIN_HIP_VERSION", "40421401", "is of ROCm 4.4");
-    library_case("STANDIN_CUDA_CARDS", "0", "there is no HIP card");
+    library_case("STANDIN_CUDA_DEVICES", "0", "there is no HIP GPU");
 }
 
 /* Which memory is whose, as this version says it. */
 static int memory_is_told_apart(void)
 {
-    void *p = card_alloc(1, 64), *pinned;
+    void *p = device_alloc(1, 64), *pinned;
     struct error err;
     bool is_one;
     int wrong = 0;
@@ -137,11 +137,11 @@ static int memory_is_told_apart(void)
     wrong += device_is_one(RAYTRAIN_HIP, 1, p, 64, &is_one, &err) != 0 || !is_one;
     wrong += device_is_one(RAYTRAIN_HIP, 1, p, 65, &is_one, &err) != 0 || is_one;
     wrong += device_check(RAYTRAIN_HIP, 1, pinned, 64, &err) == 0;
-    wrong += !strstr(err.text, "is no memory of a HIP card");
+    wrong += !strstr(err.text, "is not memory of a HIP GPU");
     wrong += device_check(RAYTRAIN_HIP, 0, p, 64, &err) == 0;
-    wrong += !strstr(err.text, "is memory of HIP card 1, and device_id says 0");
+    wrong += !strstr(err.text, "is memory of HIP GPU 1, and device_id says 0");
     wrong += device_check(RAYTRAIN_HIP, 2, p, 64, &err) == 0;
-    wrong += !strstr(err.text, "there is no HIP card 2: this process may use 2");
+    wrong += !strstr(err.text, "there is no HIP GPU 2: this process may use 2");
     host_free(pinned);
     mem_free((uintptr_t)p);
     return wrong;
@@ -168,7 +168,7 @@ static void types_of_memory_have_the_numbers_of_the_version(void **state)
 
 static void copies_there_and_back_have_the_same_bytes(void **state)
 {
-    void *p = card_alloc(1, N);
+    void *p = device_alloc(1, N);
     unsigned char *sent = malloc(N), *got = calloc(N, 1);
     struct error err;
 
@@ -185,9 +185,9 @@ static void copies_there_and_back_have_the_same_bytes(void **state)
 }
 
 /* Also if the pointer is wrong, which HIP counts as an error. */
-static void the_callers_card_is_current_again_and_no_error_is_left(void **state)
+static void the_callers_device_is_current_again_and_no_error_is_left(void **state)
 {
-    void *p = card_alloc(1, 8);
+    void *p = device_alloc(1, 8);
     struct error err;
     char host[8];
     int id;
@@ -220,7 +220,7 @@ static const char *const failing[] = {"hipGetDevice:1",
 
 static void a_failure_of_the_library_is_reported_and_leaves_nothing(void **state)
 {
-    void *p = card_alloc(0, N);
+    void *p = device_alloc(0, N);
     unsigned char *got = malloc(N);
 
     (void)state;
@@ -247,10 +247,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_library_a_sentence_says_what_to_do),
         /* It loads the stand-in, for all that follow. */
-        cmocka_unit_test(a_library_that_is_too_old_or_has_no_card_is_refused),
+        cmocka_unit_test(a_library_that_is_too_old_or_has_no_device_is_refused),
         cmocka_unit_test(types_of_memory_have_the_numbers_of_the_version),
         cmocka_unit_test(copies_there_and_back_have_the_same_bytes),
-        cmocka_unit_test(the_callers_card_is_current_again_and_no_error_is_left),
+        cmocka_unit_test(the_callers_device_is_current_again_and_no_error_is_left),
         cmocka_unit_test(a_failure_of_the_library_is_reported_and_leaves_nothing),
     };
 

@@ -1,4 +1,4 @@
-/* test_device_trial.c - what --check tries with a card, with the stand-in for NVIDIA's library. */
+/* test_device_trial.c - what --check tries with a GPU, with the stand-in for NVIDIA's library. */
 #include "config.h"
 
 #include <dlfcn.h>
@@ -35,20 +35,20 @@ static int standin_load(void **state)
     return 0;
 }
 
-static void expect(json_t *cards, size_t i, const char *failed, bool missing)
+static void expect(json_t *devices, size_t i, const char *failed, bool missing)
 {
-    const json_t *card = json_array_get(cards, i), *text;
+    const json_t *device = json_array_get(devices, i), *text;
 
-    assert_int_equal(json_integer_value(json_object_get(card, "id")), i);
-    text = json_object_get(card, "failed");
+    assert_int_equal(json_integer_value(json_object_get(device, "id")), i);
+    text = json_object_get(device, "failed");
     if (failed) {
         assert_non_null(json_string_value(text));
         assert_non_null(strstr(json_string_value(text), failed));
-        assert_int_equal(json_is_true(json_object_get(card, "missing")), missing);
+        assert_int_equal(json_is_true(json_object_get(device, "missing")), missing);
     } else {
         assert_true(json_is_null(text));
-        assert_true(json_number_value(json_object_get(card, "bytes_s")) > 0);
-        assert_int_equal(json_integer_value(json_object_get(card, "device")),
+        assert_true(json_number_value(json_object_get(device, "bytes_s")) > 0);
+        assert_int_equal(json_integer_value(json_object_get(device, "device")),
                          RAYTRAIN_CUDA);
     }
 }
@@ -58,36 +58,36 @@ static void count_up(void *n)
     ++*(int *)n;
 }
 
-static void each_card_is_copied_to_and_from(void **state)
+static void each_device_is_copied_to_and_from(void **state)
 {
     int n = 0;
-    json_t *cards = card_trial_copies(2, 60, count_up, &n);
+    json_t *devices = device_trial_copies(2, 60, count_up, &n);
 
     (void)state;
     assert_int_equal(n, 2);
-    assert_int_equal(json_array_size(cards), 2);
-    expect(cards, 0, NULL, false);
-    expect(cards, 1, NULL, false);
-    json_decref(cards);
+    assert_int_equal(json_array_size(devices), 2);
+    expect(devices, 0, NULL, false);
+    expect(devices, 1, NULL, false);
+    json_decref(devices);
     device_end();
     assert_int_equal(count(), 0);
 }
 
-static void a_card_that_is_not_there_or_fails_is_said(void **state)
+static void a_device_that_is_not_there_or_fails_is_said(void **state)
 {
     int n = 0;
-    json_t *cards = card_trial_copies(3, 60, count_up, &n);
+    json_t *devices = device_trial_copies(3, 60, count_up, &n);
 
     (void)state;
     assert_int_equal(n, 3);
-    expect(cards, 1, NULL, false);
-    expect(cards, 2, "there is no CUDA card 2", false);
-    json_decref(cards);
+    expect(devices, 1, NULL, false);
+    expect(devices, 2, "there is no CUDA GPU 2", false);
+    json_decref(devices);
     setenv("STANDIN_CUDA_FAIL", "cuMemcpyDtoHAsync_v2:0", 1);
-    cards = card_trial_copies(1, 60, count_up, &n);
+    devices = device_trial_copies(1, 60, count_up, &n);
     unsetenv("STANDIN_CUDA_FAIL");
-    expect(cards, 0, "cuMemcpyDtoHAsync_v2", false);
-    json_decref(cards);
+    expect(devices, 0, "cuMemcpyDtoHAsync_v2", false);
+    json_decref(devices);
     device_end();
     assert_int_equal(count(), 0);
 }
@@ -98,10 +98,10 @@ static void what_many_workers_add_up_to_is_exact(void **state)
 
     (void)state;
     for (int rank = 0; rank < 1000000; rank++) {
-        sum += card_trial_number(rank);
-        if ((int64_t)sum != card_trial_total(rank + 1))
+        sum += device_trial_number(rank);
+        if ((int64_t)sum != device_trial_total(rank + 1))
             fail_msg("%d workers: %.0f, not %ld", rank + 1, sum,
-                     (long)card_trial_total(rank + 1));
+                     (long)device_trial_total(rank + 1));
     }
 }
 
@@ -109,23 +109,23 @@ static void what_many_workers_add_up_to_is_exact(void **state)
 static void a_driver_that_does_not_answer_is_left(void **state)
 {
     int n = 0;
-    json_t *cards;
+    json_t *devices;
 
     (void)state;
     setenv("STANDIN_CUDA_SILENT", "1", 1);
-    cards = card_trial_copies(1, 0.01, count_up, &n);
+    devices = device_trial_copies(1, 0.01, count_up, &n);
     assert_int_equal(n, 0);
-    assert_string_equal(json_string_value(cards), "silent");
-    json_decref(cards);
-    assert_int_equal(device_cards_check(NULL), 0); /* nothing waits for it later */
+    assert_string_equal(json_string_value(devices), "silent");
+    json_decref(devices);
+    assert_int_equal(devices_check(NULL), 0); /* nothing waits for it later */
     device_end();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_card_is_copied_to_and_from),
-        cmocka_unit_test(a_card_that_is_not_there_or_fails_is_said),
+        cmocka_unit_test(each_device_is_copied_to_and_from),
+        cmocka_unit_test(a_device_that_is_not_there_or_fails_is_said),
         cmocka_unit_test(what_many_workers_add_up_to_is_exact),
         cmocka_unit_test(a_driver_that_does_not_answer_is_left),
     };

@@ -194,7 +194,7 @@ static void jax_gets_the_coordinator_and_its_number(void **state)
 static void jax_always_has_the_numbers_of_its_devices(void **state)
 {
     static const struct {
-        int rank, gpus, cards;
+        int rank, gpus, devices;
         const char *expect;
     } rows[] = {
         {2, 3, 0, "JAX_LOCAL_DEVICE_IDS=0,1,2"},
@@ -211,7 +211,7 @@ static void jax_always_has_the_numbers_of_its_devices(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         place.rank = rows[i].rank;
         place.gpus = rows[i].gpus;
-        place.cards = rows[i].cards;
+        place.devices = rows[i].devices;
         assert_int_equal(jax_variables(&place, &variables, &err), 0);
         expect_variables(variables, (const char *const[]){rows[i].expect, NULL});
         argv_free(variables);

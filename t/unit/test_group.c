@@ -1,6 +1,6 @@
 /*
- * test_group.c - collectives of memory on cards, with the stand-ins for CUDA and for NCCL
- * (t/device): each rank is a process with a card of its own, unless it says otherwise. The
+ * test_group.c - collectives of memory on GPUs, with the stand-ins for CUDA and for NCCL
+ * (t/device): each rank is a process with a GPU of its own, unless it says otherwise. The
  * numbers, and their order with the caller's work; when there is no group; failures, and ranks
  * that are gone.
  */
@@ -81,7 +81,7 @@ static void find(void *object, const char *name, void *place)
     memcpy(place, &symbol, sizeof symbol);
 }
 
-/* Card 0 of a process is card `first` of the machine. A library that is loaded is found by its
+/* GPU 0 of a process is GPU `first` of the machine. A library that is loaded is found by its
  * name, wherever it is. nccl: a file in t/device, or NULL. */
 static void standins_load(int first, const char *nccl)
 {
@@ -113,7 +113,7 @@ static void nothing_left(void)
     CHECK(count() == 0);
 }
 
-static void *card_alloc(size_t n)
+static void *device_alloc(size_t n)
 {
     uint64_t p;
 
@@ -121,14 +121,14 @@ static void *card_alloc(size_t n)
     return (void *)(uintptr_t)p;
 }
 
-static void card_free(void *p)
+static void device_free(void *p)
 {
     CHECK(mem_free((uintptr_t)p) == 0);
 }
 
-/* A kernel of the caller: copy bytes to the card, or from there. */
+/* A kernel of the caller: copy bytes to the GPU, or from there. */
 struct move {
-    void *card, *host;
+    void *device, *host;
     size_t n;
     bool out;
 };
@@ -136,18 +136,18 @@ struct move {
 static void move_run(void *arg)
 {
     struct move *m = arg;
-    void *p = inside((uintptr_t)m->card);
+    void *p = inside((uintptr_t)m->device);
 
     memcpy(m->out ? m->host : p, m->out ? p : m->host, m->n);
     free(m->out ? NULL : m->host);
     free(m);
 }
 
-static void move_queue(void *card, void *host, size_t n, bool out)
+static void move_queue(void *device, void *host, size_t n, bool out)
 {
     struct move *m = malloc(sizeof *m);
 
-    *m = (struct move){card, host, n, out};
+    *m = (struct move){device, host, n, out};
     if (!out) {
         m->host = malloc(n + 1);
         memcpy(m->host, host, n);
@@ -156,15 +156,15 @@ static void move_queue(void *card, void *host, size_t n, bool out)
 }
 
 /* Queued on the default stream, which is not waited for. */
-static void put(void *card, void *host, size_t n)
+static void put(void *device, void *host, size_t n)
 {
-    move_queue(card, host, n, false);
+    move_queue(device, host, n, false);
 }
 
 /* The bytes as a kernel after all that is queued sees them. */
-static void look(void *card, void *host, size_t n)
+static void look(void *device, void *host, size_t n)
 {
-    move_queue(card, host, n, true);
+    move_queue(device, host, n, true);
     CHECK(synchronize(NULL) == 0);
 }
 
@@ -292,21 +292,21 @@ static void allreduce_case(struct device_group *g, struct comm *comm,
                            raytrain_dtype dtype, raytrain_op op, size_t n)
 {
     size_t width = raytrain_dtype_size(dtype), half = n / 2;
-    char *card = card_alloc(n * width);
+    char *device = device_alloc(n * width);
     void *data = numbers_new(comm->rank, n, dtype);
     const struct device_span spans[] = {
-        {card, half}, {NULL, 0}, {card + half * width, n - half}};
+        {device, half}, {NULL, 0}, {device + half * width, n - half}};
     struct error err = {0};
 
-    put(card, data, n * width);
+    put(device, data, n * width);
     CHECK_OK(device_group_begin(g, &err), err);
     CHECK_OK(device_group_allreduce(g, spans, 3, dtype, op, &err), err);
     CHECK_OK(device_group_end(g, &err), err);
-    look(card, data, n * width);
+    look(device, data, n * width);
     numbers_check(data, 0, n, comm->size, dtype, op);
     same_on_all(comm, data, n * width);
     free(data);
-    card_free(card);
+    device_free(device);
 }
 
 static int allreduces(struct comm *comm, struct comm *node, void *arg)
@@ -368,58 +368,58 @@ static void parts_case(struct device_group *g, struct comm *comm, const size_t c
 {
     size_t bytes[PROCESS_COMM_MAX + 1];
     float *data = numbers_new(comm->rank, N, RAYTRAIN_FLOAT32);
-    float *card = card_alloc(N * sizeof(float));
+    float *device = device_alloc(N * sizeof(float));
     struct error err = {0};
 
     CHECK(cuts[comm->size] == N);
     for (int r = 0; r <= comm->size; r++)
         bytes[r] = cuts[r] * sizeof(float);
 
-    put(card, data, N * sizeof(float));
+    put(device, data, N * sizeof(float));
     CHECK_OK(device_group_begin(g, &err), err);
-    CHECK_OK(
-        device_group_reduce_parts(g, card, cuts, RAYTRAIN_FLOAT32, RAYTRAIN_MEAN, &err),
-        err);
+    CHECK_OK(device_group_reduce_parts(g, device, cuts, RAYTRAIN_FLOAT32, RAYTRAIN_MEAN,
+                                       &err),
+             err);
     CHECK_OK(device_group_end(g, &err), err);
-    look(card, data, N * sizeof(float));
+    look(device, data, N * sizeof(float));
     numbers_check(data, cuts[comm->rank], cuts[comm->rank + 1], comm->size,
                   RAYTRAIN_FLOAT32, RAYTRAIN_MEAN);
     CHECK_OK(device_group_begin(g, &err), err);
-    CHECK_OK(device_group_allgather_parts(g, card, bytes, &err), err);
+    CHECK_OK(device_group_allgather_parts(g, device, bytes, &err), err);
     CHECK_OK(device_group_end(g, &err), err);
-    look(card, data, N * sizeof(float));
+    look(device, data, N * sizeof(float));
     numbers_check(data, 0, N, comm->size, RAYTRAIN_FLOAT32, RAYTRAIN_MEAN);
     same_on_all(comm, data, N * sizeof(float));
     free(data);
-    card_free(card);
+    device_free(device);
 }
 
 static void copies_case(struct device_group *g, struct comm *comm)
 {
     const size_t each = 70001, all = each * (size_t)comm->size;
-    unsigned char *card = card_alloc(all), *mine = card_alloc(each);
+    unsigned char *device = device_alloc(all), *mine = device_alloc(each);
     unsigned char *data = malloc(all);
     struct error err = {0};
 
     memset(data, comm->rank + 1, all);
-    put(card, data, all);
+    put(device, data, all);
     put(mine, data, each);
     CHECK_OK(device_group_begin(g, &err), err);
-    CHECK_OK(device_group_broadcast(g, card, all, 1, &err), err);
+    CHECK_OK(device_group_broadcast(g, device, all, 1, &err), err);
     CHECK_OK(device_group_broadcast(g, NULL, 0, 1, &err), err);
     CHECK_OK(device_group_end(g, &err), err);
-    look(card, data, all);
+    look(device, data, all);
     for (size_t i = 0; i < all; i++)
         CHECK(data[i] == 2);
     CHECK_OK(device_group_begin(g, &err), err);
-    CHECK_OK(device_group_allgather(g, mine, each, card, &err), err);
+    CHECK_OK(device_group_allgather(g, mine, each, device, &err), err);
     CHECK_OK(device_group_end(g, &err), err);
-    look(card, data, all);
+    look(device, data, all);
     for (size_t i = 0; i < all; i++)
         CHECK(data[i] == i / each + 1);
     free(data);
-    card_free(mine);
-    card_free(card);
+    device_free(mine);
+    device_free(device);
 }
 
 static int parts_and_copies(struct comm *comm, struct comm *node, void *arg)
@@ -493,18 +493,18 @@ static int calls_counted(struct comm *comm, struct comm *node, void *arg)
 static void the_number_of_calls_does_not_depend_on_that_of_the_ranks(void **state)
 {
     (void)state;
-    setenv("STANDIN_CUDA_CARDS", "8", 1);
+    setenv("STANDIN_CUDA_DEVICES", "8", 1);
     ranks_run(2, calls_counted, NULL);
     ranks_run(4, calls_counted, NULL);
     ranks_run(8, calls_counted, NULL);
-    unsetenv("STANDIN_CUDA_CARDS");
+    unsetenv("STANDIN_CUDA_DEVICES");
 }
 
 /* The host is not waited for: a wait sees that the ranks come late. */
 static int late(struct comm *comm, struct comm *node, void *arg)
 {
     struct device_group *g;
-    float *card, data[4] = {1, 2, 3, 4};
+    float *device, data[4] = {1, 2, 3, 4};
     struct device_span span = {NULL, 4};
     struct error err = {0};
 
@@ -512,8 +512,8 @@ static int late(struct comm *comm, struct comm *node, void *arg)
     (void)arg;
     standins_load(comm->rank, NCCL);
     g = group_new(comm);
-    span.data = card = card_alloc(sizeof data);
-    put(card, data, sizeof data);
+    span.data = device = device_alloc(sizeof data);
+    put(device, data, sizeof data);
     CHECK_OK(comm->ops->barrier(comm, &err), err);
     if (comm->rank > 0)
         CHECK_OK(comm->ops->barrier(comm, &err), err); /* rank 0 has queued its part */
@@ -524,9 +524,9 @@ static int late(struct comm *comm, struct comm *node, void *arg)
     if (comm->rank == 0)
         CHECK_OK(comm->ops->barrier(comm, &err), err);
     CHECK_OK(device_group_wait(g, &err), err);
-    look(card, data, sizeof data);
+    look(device, data, sizeof data);
     CHECK(data[3] > 4.0f * (float)comm->size - 0.5f);
-    card_free(card);
+    device_free(device);
     device_group_destroy(g);
     nothing_left();
     return 0;
@@ -542,8 +542,8 @@ static void the_host_does_not_wait_for_other_ranks(void **state)
 
 struct refusal {
     const char *says; /* on every rank */
-    int shared;       /* the number of cards; 0: enough */
-    int host;         /* a rank without a card, or -1 */
+    int shared;       /* the number of GPUs; 0: enough */
+    int host;         /* a rank without a GPU, or -1 */
     int without;      /* a rank whose library has no functions, or -1 */
     int version[RANKS];
     bool opens; /* the library is opened */
@@ -593,12 +593,12 @@ static void refusal_case(struct refusal f)
     assert_int_equal(opened, f.opens ? RANKS - (f.without >= 0) : 0);
 }
 
-static void ranks_that_share_a_card_or_have_none_get_no_group(void **state)
+static void ranks_that_share_a_device_or_have_none_get_no_group(void **state)
 {
     (void)state;
     refusal_case((struct refusal){
-        "ranks 0 and 2 share card 0000:00:00.0", 2, -1, -1, {0}, false});
-    refusal_case((struct refusal){"rank 1 has no card", 0, 1, -1, {0}, false});
+        "ranks 0 and 2 share GPU 0000:00:00.0", 2, -1, -1, {0}, false});
+    refusal_case((struct refusal){"rank 1 has no GPU", 0, 1, -1, {0}, false});
 }
 
 static void without_the_library_on_a_rank_there_is_no_group(void **state)
@@ -645,12 +645,12 @@ static void broken_check(struct device_group *g, struct error *err)
     CHECK(device_group_wait(g, err) < 0 && err->code == RAYTRAIN_ECOMM);
 }
 
-static int sum_queue(struct device_group *g, float *card, struct error *err)
+static int sum_queue(struct device_group *g, float *device, struct error *err)
 {
-    struct device_span span = {card, 4};
+    struct device_span span = {device, 4};
     float data[4] = {1, 2, 3, 4};
 
-    put(card, data, sizeof data);
+    put(device, data, sizeof data);
     return device_group_begin(g, err) < 0 ||
                    device_group_allreduce(g, &span, 1, RAYTRAIN_FLOAT32, RAYTRAIN_SUM,
                                           err) < 0
@@ -666,7 +666,7 @@ static int failing(struct comm *comm, struct comm *node, void *arg)
     const enum fate fate = *(const enum fate *)arg;
     const bool wait_inside = comm->rank == 0; /* the others: in the driver */
     struct device_group *g;
-    float *card, data[4];
+    float *device, data[4];
     struct error err = {0};
 
     (void)node;
@@ -676,28 +676,28 @@ static int failing(struct comm *comm, struct comm *node, void *arg)
         setenv("STANDIN_NCCL_NOTICE", "1", 1);
     standins_load(comm->rank, NCCL);
     g = group_new(comm);
-    card = card_alloc(4 * sizeof(float));
-    CHECK_OK(sum_queue(g, card, &err), err);
-    look(card, data, sizeof data);
+    device = device_alloc(4 * sizeof(float));
+    CHECK_OK(sum_queue(g, device, &err), err);
+    look(device, data, sizeof data);
     CHECK(data[0] > (float)comm->size - 0.5f);
     CHECK_OK(comm->ops->barrier(comm, &err), err);
     if (fate == LEAVES && comm->rank == 1)
         _exit(0);
-    if ((fate != ABORTS || comm->rank != 1) && sum_queue(g, card, &err) < 0)
+    if ((fate != ABORTS || comm->rank != 1) && sum_queue(g, device, &err) < 0)
         CHECK(err.code == RAYTRAIN_ECOMM); /* another rank was quicker */
     if (fate == ABORTS)
         device_groups_abort();
     if (wait_inside)
         CHECK(device_group_wait(g, &err) < 0 && err.code == RAYTRAIN_ECOMM);
-    look(card, data, sizeof data); /* returns */
-    CHECK(device_fetch(RAYTRAIN_CUDA, 0, card, data, sizeof data, &err) < 0 &&
+    look(device, data, sizeof data); /* returns */
+    CHECK(device_fetch(RAYTRAIN_CUDA, 0, device, data, sizeof data, &err) < 0 &&
           err.code == RAYTRAIN_ECOMM);
     broken_check(g, &err);
     if (fate == LEAVES && !strstr(err.text, "remote process exited"))
         CHECK(!err.text[0]);
     if (fate == ABORTS && !strstr(err.text, "aborted on this rank"))
         CHECK(!err.text[0]);
-    card_free(card);
+    device_free(device);
     device_group_destroy(g);
     nothing_left();
     return 0;
@@ -743,22 +743,22 @@ static int going_on(struct comm *comm, struct comm *node, void *arg)
     struct device_group *g;
     struct error err = {0};
     bool looked = false;
-    float *card;
+    float *device;
 
     (void)node;
     (void)arg;
     alarm(20);
     standins_load(comm->rank, NCCL);
     g = group_new(comm);
-    card = card_alloc(4 * sizeof(float));
+    device = device_alloc(4 * sizeof(float));
     setenv("STANDIN_NCCL_LONG", "1", 1);
     comm->waiting = others_look;
     comm->waiting_arg = &looked;
-    CHECK(sum_queue(g, card, &err) < 0 && err.code == RAYTRAIN_ECOMM && looked);
+    CHECK(sum_queue(g, device, &err) < 0 && err.code == RAYTRAIN_ECOMM && looked);
     comm->waiting = NULL;
     CHECK(strstr(err.text, "aborted on this rank"));
     device_group_destroy(g);
-    card_free(card);
+    device_free(device);
     nothing_left();
     return 0;
 }
@@ -779,20 +779,20 @@ static const char *const functions[] = {
     "ncclReduceScatter:1",      "ncclGroupStart:1",
     "ncclGroupEnd:1",           "ncclCommGetAsyncError:1"};
 
-static int all_calls(struct device_group *g, void *card, struct error *err)
+static int all_calls(struct device_group *g, void *device, struct error *err)
 {
-    const void *other = (char *)card + 32;
-    const struct device_span span = {card, 4};
+    const void *other = (char *)device + 32;
+    const struct device_span span = {device, 4};
     const size_t cuts[] = {0, 2, 2, 4}, bytes[] = {0, 8, 8, 16};
 
     return device_group_begin(g, err) < 0 ||
                    device_group_allreduce(g, &span, 1, RAYTRAIN_FLOAT32, RAYTRAIN_SUM,
                                           err) < 0 ||
-                   device_group_reduce_parts(g, card, cuts, RAYTRAIN_FLOAT32,
+                   device_group_reduce_parts(g, device, cuts, RAYTRAIN_FLOAT32,
                                              RAYTRAIN_SUM, err) < 0 ||
-                   device_group_allgather_parts(g, card, bytes, err) < 0 ||
-                   device_group_broadcast(g, card, 16, 0, err) < 0 ||
-                   device_group_allgather(g, other, 4, card, err) < 0 ||
+                   device_group_allgather_parts(g, device, bytes, err) < 0 ||
+                   device_group_broadcast(g, device, 16, 0, err) < 0 ||
+                   device_group_allgather(g, other, 4, device, err) < 0 ||
                    device_group_end(g, err) < 0 || device_group_wait(g, err) < 0
                ? -1
                : 0;
@@ -804,17 +804,17 @@ static int each_fails(struct comm *comm, struct comm *node, void *arg)
     const char *function = arg;
     struct device_group *g;
     struct error why = {0}, err = {0};
-    void *card;
+    void *device;
     int rc;
 
     (void)node;
     standins_load(comm->rank, NCCL);
-    card = card_alloc(64);
+    device = device_alloc(64);
     setenv("STANDIN_NCCL_FAIL", function, 1);
     rc = device_group_create(&env, &g, &why, &err);
     if (rc == 0) {
         CHECK(g);
-        rc = all_calls(g, card, &err);
+        rc = all_calls(g, device, &err);
         CHECK(device_group_check(g, NULL) < 0);
     }
     CHECK(rc < 0 && err.code == RAYTRAIN_ECOMM);
@@ -822,7 +822,7 @@ static int each_fails(struct comm *comm, struct comm *node, void *arg)
         fprintf(stderr, "# %s: %s\n", function, err.text);
     CHECK(strstr(err.text, "returned 2, unhandled system error"));
     device_group_destroy(g);
-    card_free(card);
+    device_free(device);
     nothing_left();
     return 0;
 }
@@ -862,7 +862,7 @@ static void absent_not_asked(void *arg, char list[RANK_LIST_MAX])
     *(int *)arg = -1;
 }
 
-/* A thread is inside of the library, and keeps the card. */
+/* A thread is inside of the library, and keeps the GPU. */
 static void kept_check(void)
 {
     unsigned flags;
@@ -1063,7 +1063,7 @@ static void a_rank_that_does_not_connect_is_given_up_by_all(void **state)
                                   NULL, "21203"});
 }
 
-static void cards_that_compute_a_wrong_sum_get_no_group(void **state)
+static void devices_that_compute_a_wrong_sum_get_no_group(void **state)
 {
     (void)state;
     trouble_case((struct trouble){"STANDIN_NCCL_CORRUPT", "1", true,
@@ -1079,7 +1079,7 @@ int main(void)
         SCRATCH(each_rank_gets_its_part_and_then_those_of_all),
         SCRATCH(the_number_of_calls_does_not_depend_on_that_of_the_ranks),
         SCRATCH(the_host_does_not_wait_for_other_ranks),
-        SCRATCH(ranks_that_share_a_card_or_have_none_get_no_group),
+        SCRATCH(ranks_that_share_a_device_or_have_none_get_no_group),
         SCRATCH(without_the_library_on_a_rank_there_is_no_group),
         SCRATCH(old_and_different_libraries_get_no_group),
         SCRATCH(an_asynchronous_error_ends_waits_on_all_ranks),
@@ -1088,7 +1088,7 @@ int main(void)
         SCRATCH(a_failure_of_the_library_is_reported_and_leaves_nothing),
         SCRATCH(a_rank_that_fails_ends_the_wait_of_the_others),
         SCRATCH(a_rank_that_does_not_connect_is_given_up_by_all),
-        SCRATCH(cards_that_compute_a_wrong_sum_get_no_group),
+        SCRATCH(devices_that_compute_a_wrong_sum_get_no_group),
         SCRATCH(the_reason_is_that_of_the_rank_which_failed_first),
         SCRATCH(a_call_that_goes_on_delays_no_other_thread_and_is_aborted),
         SCRATCH(what_one_rank_lacks_fails_on_all),

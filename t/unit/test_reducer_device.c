@@ -1,5 +1,5 @@
 /*
- * test_reducer_device.c - gradients on cards, with the stand-in for NVIDIA's library (t/device):
+ * test_reducer_device.c - gradients on GPUs, with the stand-in for NVIDIA's library (t/device):
  * when buckets start, what the host waits for, failures at each step of the creation, and the
  * end while other ranks do not respond.
  */
@@ -179,7 +179,7 @@ static struct comm fake = {.ops = &fake_ops, .rank = 0, .size = 2};
 static const struct backend backend = {.ops = &backend_none, .comm = &fake};
 static raytrain_context ctx;
 
-/* ---- Gradients of the card ---- */
+/* ---- Gradients of the GPU ---- */
 
 #define N 8 /* elements of each */
 
@@ -249,7 +249,7 @@ static void ready(raytrain_reducer *r, raytrain_tensor *t, size_t i)
 /* ---- Tests ---- */
 
 /* The stand-in has not run anything when it is asked for the first time. */
-static void ready_waits_neither_for_the_card_nor_for_other_ranks(void **state)
+static void ready_waits_neither_for_the_device_nor_for_other_ranks(void **state)
 {
     raytrain_tensor g[] = {gradient(0), gradient(1)};
     raytrain_reducer *r;
@@ -267,8 +267,8 @@ static void ready_waits_neither_for_the_card_nor_for_other_ranks(void **state)
     raytrain_reducer_destroy(r);
 }
 
-/* The means are in host memory, not yet on the card: the caller's stream waits for them. */
-static void wait_does_not_wait_for_copies_to_the_card(void **state)
+/* The means are in host memory, not yet on the GPU: the caller's stream waits for them. */
+static void wait_does_not_wait_for_copies_to_the_device(void **state)
 {
     raytrain_tensor g[] = {gradient(0), gradient(1)};
     raytrain_reducer *r;
@@ -291,7 +291,7 @@ static void wait_does_not_wait_for_copies_to_the_card(void **state)
 }
 
 static void
-memory_of_the_reducer_is_on_the_card_and_reduced_in_that_of_ranks(void **state)
+memory_of_the_reducer_is_on_the_device_and_reduced_in_that_of_ranks(void **state)
 {
     raytrain_tensor g[] = {gradient(0), gradient(1)};
     raytrain_reducer *r;
@@ -332,7 +332,7 @@ static void a_failure_at_any_step_of_the_creation_leaves_nothing(void **state)
 
             g[1].data = NULL;
             assert_int_equal(device_check(RAYTRAIN_CUDA, 0, g[0].data, 1, &ctx.error),
-                             0); /* the card is known */
+                             0); /* the GPU is known */
             snprintf(fail, sizeof fail, "%s:%d", calls[k], nth);
             setenv("STANDIN_CUDA_FAIL", fail, 1);
             rc = raytrain_reducer_create(&ctx, g, 2, 1, &r);
@@ -387,9 +387,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(ready_waits_neither_for_the_card_nor_for_other_ranks),
-        TEST(wait_does_not_wait_for_copies_to_the_card),
-        TEST(memory_of_the_reducer_is_on_the_card_and_reduced_in_that_of_ranks),
+        TEST(ready_waits_neither_for_the_device_nor_for_other_ranks),
+        TEST(wait_does_not_wait_for_copies_to_the_device),
+        TEST(memory_of_the_reducer_is_on_the_device_and_reduced_in_that_of_ranks),
         TEST(a_failure_at_any_step_of_the_creation_leaves_nothing),
         TEST(a_copy_that_fails_breaks_the_reducer),
         /* It leaves something. */

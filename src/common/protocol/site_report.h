@@ -4,7 +4,7 @@
  *
  *   {"ranks": [{"rank", "local_rank", "node", "cpus", "cuda_visible": text or null,
  *              "gpus": gpu_facts(),
- *              "cards": null without GPUs; "silent": they have not answered in time; or
+ *              "devices": null without GPUs; "silent": they have not answered in time; or
  *              [{"id", "device": a raytrain_device, "failed": null or what failed,
  *               "missing": it is the library, "bytes_s": speed of copies}]}],
  *    "nodes": [node_facts() of one rank per node, with "storage": storage_facts(),
@@ -19,9 +19,9 @@
  *    "shared": {"appears", "grows", "changes", "renamed", "absent", "flock", "fcntl",
  *               "same_page": [whether this works, for each node]} if there are several nodes
  *    "checkpoint": true, "checkpoint_s": how long it took,
- *    "card_sum": {"right": true, "failed": or why not; without either the workers have not come
- *                 back; "library", "version": of NCCL, "host": or why it goes through the host}
- *                if all workers have cards that work}
+ *    "device_sum": {"right": true, "failed": or why not; without either the workers have
+ *                   not come back; "library", "version": of NCCL, "host": or why it goes
+ *                   through the host} if all workers have GPUs that work}
  */
 #ifndef RAYTRAIN_PROTOCOL_SITE_REPORT_H
 #define RAYTRAIN_PROTOCOL_SITE_REPORT_H

@@ -29,15 +29,16 @@ static bool mps_runs(void)
     return access(path, F_OK) == 0;
 }
 
-static json_t *card_facts(const struct nvml_card *card)
+static json_t *device_facts(const struct nvml_device *device)
 {
-    json_t *facts = json_pack("{s:i, s:s}", "number", card->number, "pci", card->pci);
+    json_t *facts =
+        json_pack("{s:i, s:s}", "number", device->number, "pci", device->pci);
     struct nvml_memory memory;
     enum nvml_mode mode;
 
-    if (nvml_compute_mode(card, &mode) == NVML_OK)
+    if (nvml_compute_mode(device, &mode) == NVML_OK)
         json_object_set_new(facts, "mode", json_integer(mode));
-    if (nvml_memory(card, &memory) == NVML_OK) {
+    if (nvml_memory(device, &memory) == NVML_OK) {
         json_object_set_new(facts, "total", json_integer((json_int_t)memory.total));
         json_object_set_new(facts, "free", json_integer((json_int_t)memory.free));
     }
@@ -46,7 +47,7 @@ static json_t *card_facts(const struct nvml_card *card)
 
 static json_t *ask(const char *visible)
 {
-    struct nvml_card cards[NVML_CARDS_MAX];
+    struct nvml_device devices[NVML_DEVICES_MAX];
     char version[NVML_VERSION_MAX];
     json_t *list = json_array();
     int n;
@@ -56,11 +57,11 @@ static json_t *ask(const char *visible)
         return json_null();
     }
     nvml_driver_version(version);
-    n = nvml_cards(visible, cards);
+    n = nvml_devices(visible, devices);
     for (int i = 0; i < n; i++)
-        json_array_append_new(list, card_facts(&cards[i]));
+        json_array_append_new(list, device_facts(&devices[i]));
     nvml_close();
-    return json_pack("{s:s, s:b, s:o}", "driver", version, "mps", mps_runs(), "cards",
+    return json_pack("{s:s, s:b, s:o}", "driver", version, "mps", mps_runs(), "devices",
                      list);
 }
 

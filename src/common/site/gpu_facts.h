@@ -8,7 +8,7 @@
  * Of NVIDIA's GPUs with these names (CUDA_VISIBLE_DEVICES; NULL: all), by NVML:
  *
  *   {"driver": version, "mps": is a daemon of MPS running?,
- *    "cards": [{"number", "pci", "mode": enum nvml_mode, "total", "free": bytes}]}
+ *    "devices": [{"number", "pci", "mode": enum nvml_mode, "total", "free": bytes}]}
  *
  * null: the driver's library is not here, or does not start; "silent": it has not
  * answered within limit_s seconds. A thread may be left behind then.

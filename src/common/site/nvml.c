@@ -4,7 +4,7 @@
  * version of them.
  *
  *   The library   its functions, opening it
- *   Cards         by names
+ *   GPUs         by names
  *   Answers       memory, utilisation, processes
  *   Errors        events, and the table of Xids
  */
@@ -23,9 +23,9 @@
 
 /* ---- The library ---- */
 
-typedef int result;     /* nvmlReturn_t */
-typedef void *device;   /* nvmlDevice_t */
-typedef void *eventset; /* nvmlEventSet_t */
+typedef int result;        /* nvmlReturn_t */
+typedef void *nvml_handle; /* nvmlDevice_t */
+typedef void *eventset;    /* nvmlEventSet_t */
 
 enum {
     SUCCESS = 0,
@@ -51,7 +51,7 @@ struct gpu_process { /* nvmlProcessInfo_v2_t */
     unsigned int gpu_instance, compute_instance;
 };
 struct event { /* nvmlEventData_t */
-    device device;
+    nvml_handle device;
     unsigned long long type, data;
     unsigned int gpu_instance, compute_instance;
 };
@@ -62,26 +62,27 @@ struct event { /* nvmlEventData_t */
     F(nvmlShutdown, (void))                                                            \
     F(nvmlSystemGetDriverVersion, (char *version, unsigned int size))                  \
     F(nvmlDeviceGetCount_v2, (unsigned int *count))                                    \
-    F(nvmlDeviceGetHandleByIndex_v2, (unsigned int index, device *d))                  \
-    F(nvmlDeviceGetUUID, (device d, char *uuid, unsigned int size))                    \
-    F(nvmlDeviceGetPciInfo_v3, (device d, struct pci_info * pci))                      \
-    F(nvmlDeviceGetMemoryInfo, (device d, struct memory * memory))                     \
-    F(nvmlDeviceGetUtilizationRates, (device d, struct utilization * rates))           \
-    F(nvmlDeviceGetComputeMode, (device d, int *mode))                                 \
+    F(nvmlDeviceGetHandleByIndex_v2, (unsigned int index, nvml_handle *d))             \
+    F(nvmlDeviceGetUUID, (nvml_handle d, char *uuid, unsigned int size))               \
+    F(nvmlDeviceGetPciInfo_v3, (nvml_handle d, struct pci_info * pci))                 \
+    F(nvmlDeviceGetMemoryInfo, (nvml_handle d, struct memory * memory))                \
+    F(nvmlDeviceGetUtilizationRates, (nvml_handle d, struct utilization * rates))      \
+    F(nvmlDeviceGetComputeMode, (nvml_handle d, int *mode))                            \
     F(nvmlEventSetCreate, (eventset * set))                                            \
-    F(nvmlDeviceRegisterEvents, (device d, unsigned long long types, eventset set))    \
+    F(nvmlDeviceRegisterEvents,                                                        \
+      (nvml_handle d, unsigned long long types, eventset set))                         \
     F(nvmlEventSetWait_v2, (eventset set, struct event * event, unsigned int ms))      \
     F(nvmlEventSetFree, (eventset set))
 
 /* And what may be missing: of 510 and of 470, and of drivers that know instances. */
 #define NVML_OPTIONAL(F)                                                               \
     F(nvmlDeviceGetComputeRunningProcesses_v3,                                         \
-      (device d, unsigned int *count, struct gpu_process *processes))                  \
+      (nvml_handle d, unsigned int *count, struct gpu_process *processes))             \
     F(nvmlDeviceGetComputeRunningProcesses_v2,                                         \
-      (device d, unsigned int *count, struct gpu_process *processes))                  \
-    F(nvmlDeviceGetMaxMigDeviceCount, (device d, unsigned int *count))                 \
+      (nvml_handle d, unsigned int *count, struct gpu_process *processes))             \
+    F(nvmlDeviceGetMaxMigDeviceCount, (nvml_handle d, unsigned int *count))            \
     F(nvmlDeviceGetMigDeviceHandleByIndex,                                             \
-      (device d, unsigned int index, device *instance))
+      (nvml_handle d, unsigned int index, nvml_handle *instance))
 
 #define MEMBER(name, arguments) result(*name) arguments;
 static struct {
@@ -165,34 +166,35 @@ void nvml_driver_version(char version[NVML_VERSION_MAX])
         version[0] = '\0';
 }
 
-/* ---- Cards ---- */
+/* ---- GPUs ---- */
 
-static bool card_fill(device handle, device gpu, int number, struct nvml_card *card)
+static bool device_fill(nvml_handle handle, nvml_handle gpu, int number,
+                        struct nvml_device *device)
 {
     struct pci_info pci;
 
-    *card = (struct nvml_card){
+    *device = (struct nvml_device){
         .number = number, .handle = handle, .gpu = gpu, .is_instance = handle != gpu};
-    if (nvml.nvmlDeviceGetUUID(handle, card->uuid, sizeof card->uuid) != SUCCESS)
+    if (nvml.nvmlDeviceGetUUID(handle, device->uuid, sizeof device->uuid) != SUCCESS)
         return false;
     if (nvml.nvmlDeviceGetPciInfo_v3(gpu, &pci) == SUCCESS)
-        snprintf(card->pci, sizeof card->pci, "%s", pci.id);
+        snprintf(device->pci, sizeof device->pci, "%s", pci.id);
     return true;
 }
 
 /* A GPU that this process may not use (a cgroup of Slurm's) has no number. */
-static int gpus_list(struct nvml_card cards[NVML_CARDS_MAX])
+static int gpus_list(struct nvml_device devices[NVML_DEVICES_MAX])
 {
     unsigned int count = 0;
     int n = 0;
 
     if (nvml.nvmlDeviceGetCount_v2(&count) != SUCCESS)
         return 0;
-    for (unsigned int i = 0; i < count && n < NVML_CARDS_MAX; i++) {
-        device d;
+    for (unsigned int i = 0; i < count && n < NVML_DEVICES_MAX; i++) {
+        nvml_handle d;
 
         if (nvml.nvmlDeviceGetHandleByIndex_v2(i, &d) == SUCCESS &&
-            card_fill(d, d, n, &cards[n]))
+            device_fill(d, d, n, &devices[n]))
             n++;
     }
     return n;
@@ -204,11 +206,11 @@ static bool is_named(const char *uuid, const char *name, size_t length)
     return length > strlen("GPU-") && strncmp(uuid, name, length) == 0;
 }
 
-static bool instance_find(const struct nvml_card *gpu, const char *name, size_t length,
-                          struct nvml_card *card)
+static bool instance_find(const struct nvml_device *gpu, const char *name,
+                          size_t length, struct nvml_device *device)
 {
     unsigned int most = 0;
-    device d;
+    nvml_handle d;
 
     if (!nvml.nvmlDeviceGetMaxMigDeviceCount ||
         !nvml.nvmlDeviceGetMigDeviceHandleByIndex ||
@@ -216,17 +218,17 @@ static bool instance_find(const struct nvml_card *gpu, const char *name, size_t 
         return false;
     for (unsigned int i = 0; i < most; i++)
         if (nvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu->handle, i, &d) == SUCCESS &&
-            card_fill(d, gpu->handle, gpu->number, card) &&
-            is_named(card->uuid, name, length)) {
-            snprintf(card->pci, sizeof card->pci, "%s", gpu->pci);
+            device_fill(d, gpu->handle, gpu->number, device) &&
+            is_named(device->uuid, name, length)) {
+            snprintf(device->pci, sizeof device->pci, "%s", gpu->pci);
             return true;
         }
     return false;
 }
 
 /* "MIG-GPU-uuid/1/0", the older form, is known here as its GPU. */
-static bool card_find(const struct nvml_card gpus[], int n, const char *name,
-                      size_t length, struct nvml_card *card)
+static bool device_find(const struct nvml_device gpus[], int n, const char *name,
+                        size_t length, struct nvml_device *device)
 {
     bool is_mig = length > 4 && strncmp(name, "MIG-", 4) == 0;
     bool is_old = length > 8 && strncmp(name, "MIG-GPU-", 8) == 0;
@@ -234,31 +236,31 @@ static bool card_find(const struct nvml_card gpus[], int n, const char *name,
     long number = isdigit((unsigned char)*name) ? strtol(name, NULL, 10) : -1;
 
     for (int i = 0; i < n; i++) {
-        *card = gpus[i];
+        *device = gpus[i];
         if (number == i || is_named(gpus[i].uuid, name, length) ||
-            (is_mig && instance_find(&gpus[i], name, length, card)))
+            (is_mig && instance_find(&gpus[i], name, length, device)))
             return true;
-        *card = gpus[i];
+        *device = gpus[i];
         if (is_old && slash &&
-            is_named(card->uuid, name + 4, (size_t)(slash - name) - 4))
+            is_named(device->uuid, name + 4, (size_t)(slash - name) - 4))
             return true;
     }
     return false;
 }
 
-int nvml_cards(const char *visible, struct nvml_card cards[NVML_CARDS_MAX])
+int nvml_devices(const char *visible, struct nvml_device devices[NVML_DEVICES_MAX])
 {
-    struct nvml_card gpus[NVML_CARDS_MAX];
+    struct nvml_device gpus[NVML_DEVICES_MAX];
     int n_gpus = gpus_list(gpus), n = 0;
 
     if (!visible) {
-        memcpy(cards, gpus, (size_t)n_gpus * sizeof *cards);
+        memcpy(devices, gpus, (size_t)n_gpus * sizeof *devices);
         return n_gpus;
     }
-    while (*visible && n < NVML_CARDS_MAX) {
+    while (*visible && n < NVML_DEVICES_MAX) {
         size_t length = strcspn(visible, ",");
 
-        n += length > 0 && card_find(gpus, n_gpus, visible, length, &cards[n]);
+        n += length > 0 && device_find(gpus, n_gpus, visible, length, &devices[n]);
         visible += length;
         visible += *visible == ',';
     }
@@ -272,39 +274,42 @@ static enum nvml_answer answer_of(result r)
     return r == SUCCESS ? NVML_OK : r == ERROR_GPU_IS_LOST ? NVML_LOST : NVML_UNKNOWN;
 }
 
-enum nvml_answer nvml_memory(const struct nvml_card *card, struct nvml_memory *memory)
+enum nvml_answer nvml_memory(const struct nvml_device *device,
+                             struct nvml_memory *memory)
 {
     struct memory m = {0};
-    enum nvml_answer answer = answer_of(nvml.nvmlDeviceGetMemoryInfo(card->handle, &m));
+    enum nvml_answer answer =
+        answer_of(nvml.nvmlDeviceGetMemoryInfo(device->handle, &m));
 
     *memory = (struct nvml_memory){m.total, m.free, m.used};
     return answer;
 }
 
 /* Instances have none. */
-enum nvml_answer nvml_utilization(const struct nvml_card *card, double *percent)
+enum nvml_answer nvml_utilization(const struct nvml_device *device, double *percent)
 {
     struct utilization u = {0};
     enum nvml_answer answer =
-        answer_of(nvml.nvmlDeviceGetUtilizationRates(card->handle, &u));
+        answer_of(nvml.nvmlDeviceGetUtilizationRates(device->handle, &u));
 
     *percent = u.gpu;
     return answer;
 }
 
-enum nvml_answer nvml_compute_mode(const struct nvml_card *card, enum nvml_mode *mode)
+enum nvml_answer nvml_compute_mode(const struct nvml_device *device,
+                                   enum nvml_mode *mode)
 {
     int m = 0;
-    enum nvml_answer answer = answer_of(nvml.nvmlDeviceGetComputeMode(card->gpu, &m));
+    enum nvml_answer answer = answer_of(nvml.nvmlDeviceGetComputeMode(device->gpu, &m));
 
     *mode = (enum nvml_mode)m;
     return answer;
 }
 
-int nvml_processes(const struct nvml_card *card, struct nvml_process processes[],
+int nvml_processes(const struct nvml_device *device, struct nvml_process processes[],
                    int most)
 {
-    result (*ask)(device, unsigned int *, struct gpu_process *) =
+    result (*ask)(nvml_handle, unsigned int *, struct gpu_process *) =
         nvml.nvmlDeviceGetComputeRunningProcesses_v3
             ? nvml.nvmlDeviceGetComputeRunningProcesses_v3
             : nvml.nvmlDeviceGetComputeRunningProcesses_v2;
@@ -312,7 +317,7 @@ int nvml_processes(const struct nvml_card *card, struct nvml_process processes[]
     unsigned int n = PROCESSES_MAX;
     int kept = 0;
 
-    if (!ask || ask(card->handle, &n, found) != SUCCESS)
+    if (!ask || ask(device->handle, &n, found) != SUCCESS)
         return 0;
     for (unsigned int i = 0; i < n && i < PROCESSES_MAX && kept < most; i++)
         processes[kept++] = (struct nvml_process){(int)found[i].pid, found[i].used};
@@ -323,11 +328,11 @@ int nvml_processes(const struct nvml_card *card, struct nvml_process processes[]
 
 struct nvml_errors {
     eventset set;
-    struct nvml_card cards[NVML_CARDS_MAX];
+    struct nvml_device devices[NVML_DEVICES_MAX];
     int n;
 };
 
-struct nvml_errors *nvml_errors_watch(const struct nvml_card cards[], int n)
+struct nvml_errors *nvml_errors_watch(const struct nvml_device devices[], int n)
 {
     struct nvml_errors *errors = calloc(1, sizeof *errors);
     bool any = false;
@@ -338,10 +343,10 @@ struct nvml_errors *nvml_errors_watch(const struct nvml_card cards[], int n)
         free(errors);
         return NULL;
     }
-    memcpy(errors->cards, cards, (size_t)n * sizeof *cards);
+    memcpy(errors->devices, devices, (size_t)n * sizeof *devices);
     errors->n = n;
     for (int i = 0; i < n; i++)
-        any = nvml.nvmlDeviceRegisterEvents(cards[i].gpu, EVENT_XID, errors->set) ==
+        any = nvml.nvmlDeviceRegisterEvents(devices[i].gpu, EVENT_XID, errors->set) ==
                   SUCCESS ||
               any;
     if (any)
@@ -360,8 +365,8 @@ bool nvml_errors_next(struct nvml_errors *errors, int *at, int *xid)
         *xid = (int)event.data;
         *at = 0;
         for (int i = 0; i < errors->n; i++)
-            if (errors->cards[i].gpu == event.device ||
-                errors->cards[i].handle == event.device) {
+            if (errors->devices[i].gpu == event.device ||
+                errors->devices[i].handle == event.device) {
                 *at = i;
                 break;
             }

@@ -14,12 +14,12 @@
 
 #include "util/error.h"
 
-#define NVML_CARDS_MAX   64
+#define NVML_DEVICES_MAX 64
 #define NVML_UUID_MAX    96
 #define NVML_VERSION_MAX 80
 
 /* A GPU, or an instance of one (MIG). */
-struct nvml_card {
+struct nvml_device {
     int number; /* of the GPU among those that this process may use, by their places on
                    the PCI bus */
     char uuid[NVML_UUID_MAX];
@@ -36,42 +36,44 @@ void nvml_close(void); /* as often as it was opened */
 /* "550.54.14"; "": not known. */
 void nvml_driver_version(char version[NVML_VERSION_MAX]);
 
-/* The cards with these names, as CUDA_VISIBLE_DEVICES has them: numbers, GPU-...,
+/* The GPUs with these names, as CUDA_VISIBLE_DEVICES has them: numbers, GPU-...,
  * MIG-...; NULL: all GPUs. Returns how many there are; what NVML does not know is left
  * out. Numbers are those of CUDA_DEVICE_ORDER=PCI_BUS_ID, and mostly also of CUDA's own
  * order, which differs if the GPUs of a machine are of several kinds. */
-int nvml_cards(const char *visible, struct nvml_card cards[NVML_CARDS_MAX]);
+int nvml_devices(const char *visible, struct nvml_device devices[NVML_DEVICES_MAX]);
 
-/* What a card answers; NVML_UNKNOWN: it does not say. NVML_LOST: it does not answer any
+/* What a GPU answers; NVML_UNKNOWN: it does not say. NVML_LOST: it does not answer any
  * more. */
 enum nvml_answer { NVML_OK, NVML_UNKNOWN, NVML_LOST };
 
 struct nvml_memory {
     uint64_t total, free, used; /* bytes */
 };
-enum nvml_answer nvml_memory(const struct nvml_card *card, struct nvml_memory *memory);
+enum nvml_answer nvml_memory(const struct nvml_device *device,
+                             struct nvml_memory *memory);
 /* How much of the last second or less a kernel was running, in percent. */
-enum nvml_answer nvml_utilization(const struct nvml_card *card, double *percent);
+enum nvml_answer nvml_utilization(const struct nvml_device *device, double *percent);
 
 /* May more than one process compute on it? */
 enum nvml_mode { NVML_SHARED = 0, NVML_PROHIBITED = 2, NVML_EXCLUSIVE = 3 };
-enum nvml_answer nvml_compute_mode(const struct nvml_card *card, enum nvml_mode *mode);
+enum nvml_answer nvml_compute_mode(const struct nvml_device *device,
+                                   enum nvml_mode *mode);
 
 struct nvml_process {
     int pid;
     uint64_t bytes; /* UINT64_MAX: not known */
 };
-/* Those that compute on the card. Returns how many are filled in, at most `most`. */
-int nvml_processes(const struct nvml_card *card, struct nvml_process processes[],
+/* Those that compute on the GPU. Returns how many are filled in, at most `most`. */
+int nvml_processes(const struct nvml_device *device, struct nvml_process processes[],
                    int most);
 
 /* ---- Xids: errors that the driver reports ---- */
 
 struct nvml_errors;
 
-/* Errors of these cards from now on; NULL: the driver does not report them. */
-struct nvml_errors *nvml_errors_watch(const struct nvml_card cards[], int n);
-/* The next one: false if there is none. *at: of which card. Does not wait. */
+/* Errors of these GPUs from now on; NULL: the driver does not report them. */
+struct nvml_errors *nvml_errors_watch(const struct nvml_device devices[], int n);
+/* The next one: false if there is none. *at: of which GPU. Does not wait. */
 bool nvml_errors_next(struct nvml_errors *errors, int *at, int *xid);
 void nvml_errors_free(struct nvml_errors *errors); /* NULL is fine */
 

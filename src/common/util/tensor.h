@@ -13,7 +13,7 @@ int tensor_check(const raytrain_tensor *t, struct error *err);
 int tensor_check_host(const raytrain_tensor *t, struct error *err);
 
 #define TENSOR_PLACE_MAX 32
-/* Where the data of a checked tensor are: "in host memory", "on CUDA card 1". Returns
+/* Where the data of a checked tensor are: "in host memory", "on CUDA GPU 1". Returns
  * text. */
 const char *tensor_place(const raytrain_tensor *t, char text[TENSOR_PLACE_MAX]);
 

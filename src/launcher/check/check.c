@@ -6,12 +6,12 @@
 
 extern const struct check_ops check_site_file, check_installation, check_batch,
     check_storage, check_workers, check_libraries, check_mpi, check_hdf5,
-    check_shared_storage, check_node, check_gpu, check_card;
+    check_shared_storage, check_node, check_gpu, check_device;
 
 static const struct check_ops *const checks[] = {
     &check_site_file,      &check_installation, &check_batch, &check_storage,
     &check_workers,        &check_libraries,    &check_mpi,   &check_hdf5,
-    &check_shared_storage, &check_node,         &check_gpu,   &check_card,
+    &check_shared_storage, &check_node,         &check_gpu,   &check_device,
 };
 
 static void check_run(const struct check_ops *check, struct check_context *context,

@@ -1,4 +1,4 @@
-/* device_check.c - what workers have tried with their cards: copies, a sum over all of them, and
+/* device_check.c - what workers have tried with their GPUs: copies, a sum over all of them, and
  * NCCL. */
 #include <string.h>
 
@@ -7,11 +7,11 @@
 
 #define DEVICE_TOPIC "GPUs"
 
-static const char *const names[] = {"copy", "sum of cards", "NCCL", NULL};
+static const char *const names[] = {"copy", "sum over GPUs", "NCCL", NULL};
 
 static const char remedy_copy[] = "see nvidia-smi and the messages of the kernel "
                                   "(dmesg) on that node, and drain it if "
-                                  "the card is broken";
+                                  "the GPU is broken";
 
 /* ---- Copies ---- */
 
@@ -31,14 +31,14 @@ static bool has_driver(const struct check_context *context, const json_t *rank)
     return false;
 }
 
-/* The first card of this rank that failed; NULL: none did. */
-static const json_t *failed_card(const json_t *rank)
+/* The first GPU of this rank that failed; NULL: none did. */
+static const json_t *failed_device(const json_t *rank)
 {
-    const json_t *cards = json_object_get(rank, "cards");
+    const json_t *devices = json_object_get(rank, "devices");
 
-    for (size_t i = 0; i < json_array_size(cards); i++)
-        if (*fact_text(json_array_get(cards, i), "failed"))
-            return json_array_get(cards, i);
+    for (size_t i = 0; i < json_array_size(devices); i++)
+        if (*fact_text(json_array_get(devices, i), "failed"))
+            return json_array_get(devices, i);
     return NULL;
 }
 
@@ -46,23 +46,24 @@ static const json_t *failed_card(const json_t *rank)
 static bool rank_judge(const struct check_context *context, size_t i,
                        const json_t *rank, struct findings *findings)
 {
-    const json_t *card = failed_card(rank), *cards = json_object_get(rank, "cards");
-    bool missing = json_is_true(json_object_get(card, "missing"));
+    const json_t *device = failed_device(rank),
+                 *devices = json_object_get(rank, "devices");
+    bool missing = json_is_true(json_object_get(device, "missing"));
 
-    if (json_is_string(cards))
+    if (json_is_string(devices))
         finding_add(findings, DEVICE_TOPIC, "copy", VERDICT_WRONG, remedy_copy,
                     "the driver of %s does not answer rank %zu",
                     fact_text(rank, "node"), i);
-    else if (card && missing && !has_driver(context, rank))
+    else if (device && missing && !has_driver(context, rank))
         finding_add(findings, DEVICE_TOPIC, "copy", VERDICT_SKIPPED,
                     "install the driver, with its library, on the nodes with GPUs",
                     "rank %zu on %s: %s", i, fact_text(rank, "node"),
-                    fact_text(card, "failed"));
-    else if (card)
+                    fact_text(device, "failed"));
+    else if (device)
         finding_add(findings, DEVICE_TOPIC, "copy", VERDICT_WRONG, remedy_copy,
-                    "rank %zu on %s, card %.0f: %s", i, fact_text(rank, "node"),
-                    fact_number(card, "id", 0), fact_text(card, "failed"));
-    return json_is_string(cards) || card;
+                    "rank %zu on %s, GPU %.0f: %s", i, fact_text(rank, "node"),
+                    fact_number(device, "id", 0), fact_text(device, "failed"));
+    return json_is_string(devices) || device;
 }
 
 static void speed_say(const json_t *ranks, struct findings *findings)
@@ -71,16 +72,16 @@ static void speed_say(const json_t *ranks, struct findings *findings)
     size_t n = 0;
 
     for (size_t i = 0; i < json_array_size(ranks); i++) {
-        const json_t *cards = json_object_get(json_array_get(ranks, i), "cards");
+        const json_t *devices = json_object_get(json_array_get(ranks, i), "devices");
 
-        for (size_t k = 0; k < json_array_size(cards); k++, n++) {
-            double speed = fact_number(json_array_get(cards, k), "bytes_s", 0);
+        for (size_t k = 0; k < json_array_size(devices); k++, n++) {
+            double speed = fact_number(json_array_get(devices, k), "bytes_s", 0);
 
             slowest = n == 0 || speed < slowest ? speed : slowest;
         }
     }
     finding_add(findings, DEVICE_TOPIC, "copy", VERDICT_OK, NULL,
-                "%zu card%s, there and back: the same bytes, %s%.1f GB/s", n,
+                "%zu GPU%s, there and back: the same bytes, %s%.1f GB/s", n,
                 n == 1 ? "" : "s", n == 1 ? "" : "the slowest ", slowest / 1e9);
 }
 
@@ -104,7 +105,7 @@ static void library_judge(const json_t *sum, struct findings *findings)
     if (*fact_text(sum, "host"))
         finding_add(
             findings, DEVICE_TOPIC, "NCCL", VERDICT_SKIPPED,
-            "with NCCL 2.10 or later (libnccl.so.2) on all nodes, and a card for "
+            "with NCCL 2.10 or later (libnccl.so.2) on all nodes, and a GPU for "
             "each worker, collectives do not go through host memory",
             "%s", fact_text(sum, "host"));
     else
@@ -119,24 +120,25 @@ static void sum_judge(const json_t *sum, struct findings *findings)
     const char *failed = fact_text(sum, "failed");
 
     if (json_is_true(json_object_get(sum, "right"))) {
-        finding_add(findings, DEVICE_TOPIC, "sum of cards", VERDICT_OK, NULL,
-                    "an allreduce of memory of the cards has the right result");
+        finding_add(findings, DEVICE_TOPIC, "sum over GPUs", VERDICT_OK, NULL,
+                    "an allreduce of GPU memory has the right result");
         library_judge(sum, findings);
         return;
     }
     finding_add(
-        findings, DEVICE_TOPIC, "sum of cards", VERDICT_WRONG,
+        findings, DEVICE_TOPIC, "sum over GPUs", VERDICT_WRONG,
         "set NCCL_DEBUG=INFO, and look at what NCCL says in a run; "
         "NCCL_SOCKET_IFNAME names the network, and /dev/shm must be large enough",
         "%s", *failed ? failed : "the workers did not come back from it");
     findings_skip(findings, DEVICE_TOPIC, names + 2,
-                  "mend what is said of the sum of cards",
-                  "the sum of cards has failed");
+                  "mend what is said of the sum over GPUs",
+                  "the sum over GPUs has failed");
 }
 
 /* ---- The check ---- */
 
-static const char *card_left_out(const struct check_context *context, const char **how)
+static const char *device_left_out(const struct check_context *context,
+                                   const char **how)
 {
     if (context->cfg->scaling_config.gpus_per_worker > 0)
         return check_needs_report(context, how);
@@ -144,23 +146,23 @@ static const char *card_left_out(const struct check_context *context, const char
     return "workers were started without GPUs";
 }
 
-static void card_skip(const char *why, const char *how, struct findings *findings)
+static void device_skip(const char *why, const char *how, struct findings *findings)
 {
     findings_skip(findings, DEVICE_TOPIC, names, how, why);
 }
 
-static void card_run(struct check_context *context, struct findings *findings)
+static void device_run(struct check_context *context, struct findings *findings)
 {
     const json_t *ranks = json_object_get(context->report, "ranks");
-    const json_t *sum = json_object_get(context->report, "card_sum");
+    const json_t *sum = json_object_get(context->report, "device_sum");
 
-    if (!json_object_get(json_array_get(ranks, 0), "cards"))
-        card_skip("the workers have ended before they reported it",
-                  "mend what is said of the workers, and check again", findings);
+    if (!json_object_get(json_array_get(ranks, 0), "devices"))
+        device_skip("the workers have ended before they reported it",
+                    "mend what is said of the workers, and check again", findings);
     else if (!copies_judge(context, ranks, findings))
         findings_skip(findings, DEVICE_TOPIC, names + 1,
                       "mend what is said of the copy",
-                      "a card could not be copied to and from");
+                      "a GPU could not be copied to and from");
     else if (sum)
         sum_judge(sum, findings);
     else
@@ -169,7 +171,7 @@ static void card_run(struct check_context *context, struct findings *findings)
                       "the workers have ended before");
 }
 
-const struct check_ops check_card = {.topic = DEVICE_TOPIC,
-                                     .left_out = card_left_out,
-                                     .run = card_run,
-                                     .skip = card_skip};
+const struct check_ops check_device = {.topic = DEVICE_TOPIC,
+                                       .left_out = device_left_out,
+                                       .run = device_run,
+                                       .skip = device_skip};

@@ -143,14 +143,14 @@ static void driver_judge(const json_t *ranks, struct findings *findings)
                     first);
 }
 
-typedef bool card_rule(const json_t *rank, const json_t *card, int sharing,
-                       struct findings *findings);
+typedef bool device_rule(const json_t *rank, const json_t *device, int sharing,
+                         struct findings *findings);
 
 /* With MPS several processes are one client of the GPU. */
-static bool mode_judge(const json_t *rank, const json_t *card, int sharing,
+static bool mode_judge(const json_t *rank, const json_t *device, int sharing,
                        struct findings *findings)
 {
-    double mode = fact_number(card, "mode", NVML_SHARED);
+    double mode = fact_number(device, "mode", NVML_SHARED);
     bool mps = json_is_true(json_object_get(gpus_of(rank), "mps"));
     bool alone = mode == NVML_EXCLUSIVE && sharing > 1 && !mps;
 
@@ -162,17 +162,18 @@ static bool mode_judge(const json_t *rank, const json_t *card, int sharing,
             ? "an administrator has to allow it: nvidia-smi -c DEFAULT"
             : "start a daemon of MPS on the node (nvidia-cuda-mps-control -d), or "
               "let an administrator run nvidia-smi -c DEFAULT",
-        "GPU %.0f (PCI %s) of %s %s", fact_number(card, "number", 0),
-        fact_text(card, "pci"), fact_text(rank, "node"),
+        "GPU %.0f (PCI %s) of %s %s", fact_number(device, "number", 0),
+        fact_text(device, "pci"), fact_text(rank, "node"),
         alone ? "is for one process at a time, and workers are to share it"
               : "is for no process");
     return false;
 }
 
-static bool free_judge(const json_t *rank, const json_t *card, int sharing,
+static bool free_judge(const json_t *rank, const json_t *device, int sharing,
                        struct findings *findings)
 {
-    double total = fact_number(card, "total", 0), left = fact_number(card, "free", 0);
+    double total = fact_number(device, "total", 0),
+           left = fact_number(device, "free", 0);
 
     (void)sharing;
     if (left >= total / 2)
@@ -180,24 +181,24 @@ static bool free_judge(const json_t *rank, const json_t *card, int sharing,
     finding_add(findings, GPU_TOPIC, "memory", VERDICT_WARNING,
                 "see with nvidia-smi whose processes are on it, and end them",
                 "GPU %.0f (PCI %s) of %s has %.1f of %.1f GiB free",
-                fact_number(card, "number", 0), fact_text(card, "pci"),
+                fact_number(device, "number", 0), fact_text(device, "pci"),
                 fact_text(rank, "node"), left / GIB, total / GIB);
     return false;
 }
 
-/* The first card that breaks the rule is enough. */
-static bool cards_judge(const json_t *ranks, card_rule *rule, int sharing,
-                        struct findings *findings)
+/* The first GPU that breaks the rule is enough. */
+static bool devices_judge(const json_t *ranks, device_rule *rule, int sharing,
+                          struct findings *findings)
 {
     size_t k;
-    json_t *card;
+    json_t *device;
 
     for (size_t i = 0; i < json_array_size(ranks); i++) {
         const json_t *rank = json_array_get(ranks, i);
 
-        json_array_foreach(json_object_get(gpus_of(rank), "cards"), k, card)
+        json_array_foreach(json_object_get(gpus_of(rank), "devices"), k, device)
         {
-            if (!rule(rank, card, sharing, findings))
+            if (!rule(rank, device, sharing, findings))
                 return false;
         }
     }
@@ -217,7 +218,7 @@ static void sharing_tell(const json_t *ranks, struct findings *findings)
 }
 
 /* Has the driver answered any of them? */
-static bool cards_known(const json_t *ranks)
+static bool devices_known(const json_t *ranks)
 {
     for (size_t i = 0; i < json_array_size(ranks); i++)
         if (!json_is_null(gpus_of(json_array_get(ranks, i))))
@@ -265,15 +266,15 @@ static void gpu_run(struct check_context *context, struct findings *findings)
     }
     binding_judge(ranks, asked, sharing, findings);
     driver_judge(ranks, findings);
-    if (!cards_known(ranks)) {
+    if (!devices_known(ranks)) {
         findings_skip(findings, GPU_TOPIC, driver_names,
                       "install the driver's library (libnvidia-ml.so.1) on these nodes",
                       "the driver's library is not found");
         return;
     }
-    if (cards_judge(ranks, mode_judge, sharing, findings) && sharing > 1)
+    if (devices_judge(ranks, mode_judge, sharing, findings) && sharing > 1)
         sharing_tell(ranks, findings);
-    cards_judge(ranks, free_judge, sharing, findings);
+    devices_judge(ranks, free_judge, sharing, findings);
 }
 
 const struct check_ops check_gpu = {

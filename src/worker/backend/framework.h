@@ -59,7 +59,7 @@ struct jax_place {
     const struct seat *seats;
     int size, rank;
     int gpus;  /* of this rank; 0: its run has asked for none */
-    int cards; /* that this rank could open nevertheless; 0: none, or not known */
+    int devices; /* that this rank could open nevertheless; 0: none, or not known */
 };
 int jax_variables(const struct jax_place *p, char ***variables, struct error *err);
 

@@ -46,7 +46,7 @@ static int devices_variable(const struct jax_place *p, char ***v, struct error *
     if (!out)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for the list of GPUs");
     if (p->gpus <= 0)
-        fprintf(out, "%d", p->cards > 0 ? local % p->cards : local);
+        fprintf(out, "%d", p->devices > 0 ? local % p->devices : local);
     for (int i = 0; i < p->gpus; i++)
         fprintf(out, "%s%d", i ? "," : "", i);
     if (fclose(out) == 0)
@@ -79,7 +79,7 @@ static int jax_fill(struct framework *f, const struct backend *b, struct error *
         .size = f->rendezvous.size,
         .rank = b->world->rank,
         .gpus = b->config->scaling_config.gpus_per_worker,
-        .cards = accelerators_nvidia(getenv("CUDA_VISIBLE_DEVICES"), "/dev"),
+        .devices = accelerators_nvidia(getenv("CUDA_VISIBLE_DEVICES"), "/dev"),
     };
 
     return jax_variables(&place, &f->variables, err);

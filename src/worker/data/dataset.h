@@ -148,7 +148,7 @@ void dataset_set_mixed(raytrain_dataset *ds, uint64_t rows);
  * if the caller brings the rows. */
 int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err);
 /*
- * A second place for batches, such as the memory of a card: what is read ahead is put there,
+ * A second place for batches, such as GPU memory: what is read ahead is put there,
  * too, and dataset_column() shows the columns that are there. There are two batches, number 0
  * and 1, which take turns: one is current while the other is read.
  */

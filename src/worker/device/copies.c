@@ -1,5 +1,5 @@
 /*
- * copies.c - see copies.h: memory that is pinned, what each card has, the steps of a save.
+ * copies.c - see copies.h: memory that is pinned, what each GPU has, the steps of a save.
  */
 #include "config.h"
 
@@ -12,11 +12,11 @@
 #include "device/device.h"
 #include "device/group.h"
 
-/* A card that is copied from. Its copies are queued on a stream of their own, so that others
+/* A GPU that is copied from. Its copies are queued on a stream of their own, so that others
  * need not wait for them. */
 struct source {
     struct source *next;
-    struct card *card;
+    struct device *device;
     void *stream;
     void *settled;    /* the event after the copies of what does not stay, */
     void *all;        /* and the one after all copies */
@@ -34,8 +34,8 @@ struct device_copies {
     struct source *sources;
     unsigned char *memory;
     size_t n;
-    struct card *_Atomic expected; /* device_copies_expect(); NULL: none */
-    struct card *pinned_by;        /* NULL: nothing is pinned */
+    struct device *_Atomic expected; /* device_copies_expect(); NULL: none */
+    struct device *pinned_by;        /* NULL: nothing is pinned */
     size_t *ends;                  /* of the pieces */
     size_t n_pieces, room_pieces;
     bool refused; /* the rest cannot be pinned, */
@@ -63,12 +63,12 @@ static size_t n_pinned(const struct device_copies *c)
 
 void device_copies_forget(struct device_copies *c)
 {
-    struct card *card = c->pinned_by;
+    struct device *device = c->pinned_by;
 
-    if (card && !cards_abandoned() && card_resume(card, NULL) == 0) {
+    if (device && !devices_abandoned() && device_resume(device, NULL) == 0) {
         for (size_t i = 0; i < c->n_pieces; i++)
-            card->vendor->unpin(c->memory + piece_begin(c, i));
-        card_leave(card);
+            device->vendor->unpin(c->memory + piece_begin(c, i));
+        device_leave(device);
     }
     c->memory = NULL;
     c->n = c->n_pieces = 0;
@@ -79,7 +79,7 @@ void device_copies_forget(struct device_copies *c)
 /* It was pinned in a context that was destroyed. */
 static bool is_unpinned(const struct device_copies *c)
 {
-    return c->pinned_by && card_is_lost(c->pinned_by);
+    return c->pinned_by && device_is_lost(c->pinned_by);
 }
 
 static void memory_set(struct device_copies *c, void *memory, size_t n)
@@ -112,10 +112,10 @@ static int pieces_grow(struct device_copies *c, struct error *err)
     return 0;
 }
 
-/* Pin all of the memory for this card, whose context is current. */
-static void memory_pin(struct device_copies *c, struct card *card)
+/* Pin all of the memory for this GPU, whose context is current. */
+static void memory_pin(struct device_copies *c, struct device *device)
 {
-    const struct device_vendor *v = card->vendor;
+    const struct device_vendor *v = device->vendor;
 
     if (c->pinned_by && c->pinned_by->vendor != v)
         return;
@@ -126,41 +126,41 @@ static void memory_pin(struct device_copies *c, struct card *card)
             c->refused = true;
             return;
         }
-        c->pinned_by = card;
+        c->pinned_by = device;
         c->ends[c->n_pieces++] = at + n;
     }
 }
 
-int device_copies_expect(struct device_copies *c, int device, int id, struct error *err)
+int device_copies_expect(struct device_copies *c, int kind, int id, struct error *err)
 {
-    struct card *card = card_enter(device, id, err);
+    struct device *device = device_enter(kind, id, err);
 
-    if (!card)
+    if (!device)
         return -1;
-    atomic_store(&c->expected, card);
-    card_leave(card);
+    atomic_store(&c->expected, device);
+    device_leave(device);
     return 0;
 }
 
 void device_copies_pin(struct device_copies *c, void *memory, size_t n)
 {
-    struct card *card = atomic_load(&c->expected);
+    struct device *device = atomic_load(&c->expected);
 
     memory_set(c, memory, n);
-    if (!card || cards_abandoned() || card_resume(card, NULL) < 0)
+    if (!device || devices_abandoned() || device_resume(device, NULL) < 0)
         return;
-    memory_pin(c, card);
-    card_leave(card);
+    memory_pin(c, device);
+    device_leave(device);
 }
 
-/* How many of the n bytes at `to` are in one piece that is pinned for the card, whose context
+/* How many of the n bytes at `to` are in one piece that is pinned for the GPU, whose context
  * is current? */
-static size_t pinned_room(const struct device_copies *c, const struct card *card,
+static size_t pinned_room(const struct device_copies *c, const struct device *device,
                           const unsigned char *to, size_t n)
 {
     size_t at = (size_t)(to - c->memory), first = 0, end = c->n_pieces;
 
-    if (!c->pinned_by || c->pinned_by->vendor != card->vendor)
+    if (!c->pinned_by || c->pinned_by->vendor != device->vendor)
         return 0;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
@@ -185,11 +185,11 @@ bool device_copies_refused(struct device_copies *c, struct error *why)
     return is_new;
 }
 
-/* ---- Cards ---- */
+/* ---- GPUs ---- */
 
 static int source_prepare(struct source *s, struct error *err)
 {
-    const struct device_vendor *v = s->card->vendor;
+    const struct device_vendor *v = s->device->vendor;
 
     if (!s->stream && v->stream_create(&s->stream, err) < 0)
         return -1;
@@ -199,12 +199,12 @@ static int source_prepare(struct source *s, struct error *err)
 }
 
 /* Its context is current. NULL on failure. */
-static struct source *source_of(struct device_copies *c, struct card *card,
+static struct source *source_of(struct device_copies *c, struct device *device,
                                 struct error *err)
 {
     struct source *s = c->sources;
 
-    while (s && s->card != card)
+    while (s && s->device != device)
         s = s->next;
     if (!s) {
         s = calloc(1, sizeof *s);
@@ -212,7 +212,7 @@ static struct source *source_of(struct device_copies *c, struct card *card,
             error_no_memory(err);
             return NULL;
         }
-        s->card = card;
+        s->device = device;
         s->next = c->sources;
         c->sources = s;
     }
@@ -222,11 +222,11 @@ static struct source *source_of(struct device_copies *c, struct card *card,
 /* What the caller has queued before comes first. */
 static int source_begin(struct source *s, struct error *err)
 {
-    const struct device_vendor *v = s->card->vendor;
+    const struct device_vendor *v = s->device->vendor;
 
     if (s->begun)
         return 0;
-    if (card_after_caller(s->card, s->all, err) < 0 ||
+    if (device_after_caller(s->device, s->all, err) < 0 ||
         v->stream_wait(s->stream, s->all, err) < 0)
         return -1;
     s->begun = true;
@@ -235,9 +235,9 @@ static int source_begin(struct source *s, struct error *err)
 
 static void source_destroy(struct source *s)
 {
-    const struct device_vendor *v = s->card->vendor;
+    const struct device_vendor *v = s->device->vendor;
 
-    if (!cards_abandoned() && card_resume(s->card, NULL) == 0) {
+    if (!devices_abandoned() && device_resume(s->device, NULL) == 0) {
         if (s->settled)
             v->event_destroy(s->settled);
         if (s->all)
@@ -254,7 +254,7 @@ static void source_destroy(struct source *s)
 /* The events after what is in the stream now. */
 static int events_record(struct source *s, bool stays, struct error *err)
 {
-    const struct device_vendor *v = s->card->vendor;
+    const struct device_vendor *v = s->device->vendor;
 
     s->going = true;
     if (v->event_record(s->all, s->stream, err) < 0)
@@ -269,7 +269,7 @@ static int events_record(struct source *s, bool stays, struct error *err)
 static int copy_queue(struct source *s, const void *from, void *to, size_t n,
                       bool stays, struct error *err)
 {
-    const struct device_vendor *v = s->card->vendor;
+    const struct device_vendor *v = s->device->vendor;
 
     if (source_begin(s, err) < 0 || v->copy_out(to, from, n, s->stream, err) < 0)
         return -1;
@@ -280,48 +280,48 @@ static int copy_queue(struct source *s, const void *from, void *to, size_t n,
     return -1;
 }
 
-static int copy_start(struct device_copies *c, struct card *card, const void *from,
+static int copy_start(struct device_copies *c, struct device *device, const void *from,
                       void *to, size_t n, bool stays, struct error *err)
 {
     const unsigned char *at = from;
     unsigned char *room = to;
 
-    if (card_check_memory(card, from, n, err) < 0)
+    if (device_check_memory(device, from, n, err) < 0)
         return -1;
-    memory_pin(c, card);
-    for (size_t some; n > 0 && (some = pinned_room(c, card, room, n)) > 0;
+    memory_pin(c, device);
+    for (size_t some; n > 0 && (some = pinned_room(c, device, room, n)) > 0;
          at += some, room += some, n -= some) {
-        struct source *s = source_of(c, card, err);
+        struct source *s = source_of(c, device, err);
 
         if (!s || copy_queue(s, at, room, some, stays, err) < 0)
             return -1;
     }
-    return n > 0 ? device_fetch(card->vendor->device, card->id, at, room, n, err) : 0;
+    return n > 0 ? device_fetch(device->vendor->kind, device->id, at, room, n, err) : 0;
 }
 
-int device_copies_start(struct device_copies *c, int device, int id, const void *from,
+int device_copies_start(struct device_copies *c, int kind, int id, const void *from,
                         void *to, size_t n, bool stays, struct error *err)
 {
-    struct card *card = card_enter(device, id, err);
+    struct device *device = device_enter(kind, id, err);
     int rc;
 
-    if (!card)
+    if (!device)
         return -1;
-    rc = copy_start(c, card, from, to, n, stays, err);
-    card_leave(card);
+    rc = copy_start(c, device, from, to, n, stays, err);
+    device_leave(device);
     return rc;
 }
 
-/* Wait, in the card's context. What was copied may be the result of a collective: if that was
+/* Wait, in the GPU's context. What was copied may be the result of a collective: if that was
  * aborted, it is not what it seems. */
 static int event_await(const struct source *s, void *event, struct error *err)
 {
-    const struct device_vendor *v = s->card->vendor;
+    const struct device_vendor *v = s->device->vendor;
     int rc;
 
-    if (cards_abandoned())
+    if (devices_abandoned())
         return error_set(err, RAYTRAIN_EFAILED, "the process is about to end");
-    if (card_resume(s->card, err) < 0)
+    if (device_resume(s->device, err) < 0)
         return -1;
     rc = v->event_wait(event, err);
     v->leave();
@@ -345,10 +345,10 @@ int device_copies_fence(struct device_copies *c, struct error *err)
 
         if (!s->going)
             continue;
-        if (card_resume(s->card, err) < 0)
+        if (device_resume(s->device, err) < 0)
             return -1;
-        rc = card_before_caller(s->card, s->all, err);
-        card_leave(s->card);
+        rc = device_before_caller(s->device, s->all, err);
+        device_leave(s->device);
         if (rc < 0)
             return -1;
     }

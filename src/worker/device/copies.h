@@ -1,8 +1,8 @@
 /*
- * copies.h - copies from cards to host memory that go on while the process does other
+ * copies.h - copies from GPUs to host memory that go on while the process does other
  * things: those of a save.
  *
- * The host memory is pinned before its first copy, or ahead of that, so that a card writes
+ * The host memory is pinned before its first copy, or ahead of that, so that a GPU writes
  * straight to it, and stays so from one save to the next. If that is not possible, copies go
  * through pinned pieces, and are complete when the call that starts them returns.
  *
@@ -22,10 +22,9 @@
 struct device_copies;
 
 int device_copies_create(struct device_copies **out, struct error *err);
-/* In the thread of the training function, at any time: memory will be pinned for this card,
+/* In the thread of the training function, at any time: memory will be pinned for this GPU,
  * which is one that is copied from. */
-int device_copies_expect(struct device_copies *c, int device, int id,
-                         struct error *err);
+int device_copies_expect(struct device_copies *c, int kind, int id, struct error *err);
 /* Pin [memory, memory + n), whole pages, as far as they are not: for device_copies_begin() with
  * this memory. It may grow from one call to the next. What fails, device_copies_refused() says. */
 void device_copies_pin(struct device_copies *c, void *memory, size_t n);
@@ -39,10 +38,10 @@ void device_copies_forget(struct device_copies *c);
  * `stays`: they stay as they are until the copy is complete. All others do until
  * device_copies_settle(), which waits for their copies: start them first.
  */
-int device_copies_start(struct device_copies *c, int device, int id, const void *from,
+int device_copies_start(struct device_copies *c, int kind, int id, const void *from,
                         void *to, size_t n, bool stays, struct error *err);
 int device_copies_settle(struct device_copies *c, struct error *err);
-/* What callers queue on their streams from now on, of all cards that were copied from, comes
+/* What callers queue on their streams from now on, of all GPUs that were copied from, comes
  * after the copies. It returns at once. */
 int device_copies_fence(struct device_copies *c, struct error *err);
 /* Wait for all copies, also for those before one that could not be started. */

@@ -1,5 +1,5 @@
 /*
- * cuda.c - NVIDIA's cards, by the driver API of CUDA: libcuda.so.1, which is a part of the
+ * cuda.c - NVIDIA's GPUs, by the driver API of CUDA: libcuda.so.1, which is a part of the
  * driver, opened at run time.
  *
  * No header of CUDA is needed: the types and the numbers that are used are written here. Each
@@ -8,7 +8,7 @@
  * below. The latest is 11.0, which is required as a whole.
  *
  * The user's calls may be those of the runtime API, whose context is the primary one of a
- * card: this is the one that is used here. The default stream is the legacy one (that of
+ * GPU: this is the one that is used here. The default stream is the legacy one (that of
  * functions whose names have no _ptsz or _ptds).
  */
 #include "config.h"
@@ -29,7 +29,7 @@
 /* ---- The driver API ---- */
 
 typedef int result;       /* CUresult */
-typedef int ordinal;      /* CUdevice: the number of a card */
+typedef int ordinal;      /* CUdevice: the number of a GPU */
 typedef uint64_t address; /* CUdeviceptr */
 typedef void *handle;     /* CUcontext, CUstream, CUevent */
 
@@ -83,7 +83,7 @@ enum {
     F(cuMemFree_v2, (address p))                                                       \
     F(cuMemsetD8Async, (address to, unsigned char value, size_t n, handle stream))     \
     F(cuStreamWaitEvent, (handle stream, handle event, unsigned int flags))            \
-    /* 4.0; the card and the allocation of a pointer, 10.2 or earlier */               \
+    /* 4.0; the GPU and the allocation of a pointer, 10.2 or earlier */                \
     F(cuCtxPushCurrent_v2, (handle context))                                           \
     F(cuCtxPopCurrent_v2, (handle * context))                                          \
     F(cuStreamDestroy_v2, (handle stream))                                             \
@@ -112,7 +112,7 @@ enum {
 static struct {
     CUDA_FUNCTIONS(MEMBER)
 } cuda;
-static int n_cards;
+static int n_devices;
 
 /* What a call has returned: 0, or -1 with a sentence. */
 static int outcome(result r, const char *function, struct error *err)
@@ -183,11 +183,11 @@ static int library_init(struct error *err)
     r = cuda.cuInit(0);
     if (r == ERROR_NO_DEVICE)
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "there is no CUDA card that this process may use: ask for one "
+                         "there is no CUDA GPU that this process may use: ask for one "
                          "with --gpu, and look at CUDA_VISIBLE_DEVICES");
     if (outcome(r, "cuInit", err) < 0)
         return -1;
-    return CALL(cuDeviceGetCount, (&n_cards), err);
+    return CALL(cuDeviceGetCount, (&n_devices), err);
 }
 
 static int library_load(struct error *err)
@@ -197,8 +197,8 @@ static int library_load(struct error *err)
     if (!object)
         return error_set(
             err, RAYTRAIN_ENOTSUP,
-            "tensors on CUDA cards need the library of NVIDIA's driver: %s; "
-            "install the driver, or run on a node with a card",
+            "tensors on CUDA GPUs need the library of NVIDIA's driver: %s; "
+            "install the driver, or run on a node with a GPU",
             dlerror());
     if (symbols_find(object, err) == 0 && library_init(err) == 0)
         return 0;
@@ -220,24 +220,24 @@ static int cuda_open(struct error *err)
     return rc;
 }
 
-/* ---- Cards and memory ---- */
+/* ---- GPUs and memory ---- */
 
-static int cuda_card_open(int id, void **context, struct error *err)
+static int cuda_device_open(int id, void **context, struct error *err)
 {
-    if (id < 0 || id >= n_cards)
+    if (id < 0 || id >= n_devices)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "there is no CUDA card %d: this process may use %d, which "
+                         "there is no CUDA GPU %d: this process may use %d, which "
                          "are counted from 0 on (CUDA_VISIBLE_DEVICES)",
-                         id, n_cards);
+                         id, n_devices);
     return CALL(cuDevicePrimaryCtxRetain, (context, id), err);
 }
 
-static void cuda_card_close(int id)
+static void cuda_device_close(int id)
 {
     cuda.cuDevicePrimaryCtxRelease_v2(id);
 }
 
-static int cuda_card_place(int id, char place[VENDOR_PLACE_MAX], struct error *err)
+static int cuda_device_place(int id, char place[VENDOR_PLACE_MAX], struct error *err)
 {
     return CALL(cuDeviceGetPCIBusId, (place, VENDOR_PLACE_MAX, id), err);
 }
@@ -253,7 +253,7 @@ static int cuda_enter(void *context, struct error *err)
     handle popped;
 
     if (depth == DEPTH_MAX)
-        return error_set(err, RAYTRAIN_EFAILED, "cards are entered within each other");
+        return error_set(err, RAYTRAIN_EFAILED, "GPUs are entered within each other");
     if (CALL(cuCtxPushCurrent_v2, (context), err) < 0)
         return -1;
     if (CALL(cuThreadExchangeStreamCaptureMode, (&mode), err) < 0) {
@@ -273,13 +273,13 @@ static void cuda_leave(void)
 }
 
 /* CUDA knows the memory that it has allocated; other addresses are an invalid value. */
-static int cuda_locate(const void *p, int *card, void **context, struct error *err)
+static int cuda_locate(const void *p, int *id, void **context, struct error *err)
 {
     address at = (address)(uintptr_t)p;
     unsigned int type = 0;
     result r = cuda.cuPointerGetAttribute(&type, POINTER_MEMORY_TYPE, at);
 
-    *card = VENDOR_NO_CARD;
+    *id = VENDOR_NO_DEVICE;
     *context = NULL;
     if (r == ERROR_INVALID_VALUE || (r == SUCCESS && type != MEMORY_OF_DEVICE))
         return 0;
@@ -288,7 +288,7 @@ static int cuda_locate(const void *p, int *card, void **context, struct error *e
     /* Memory of a pool belongs to no context. */
     if (cuda.cuPointerGetAttribute(context, POINTER_CONTEXT, at) != SUCCESS)
         *context = NULL;
-    return CALL(cuPointerGetAttribute, (card, POINTER_ORDINAL, at), err);
+    return CALL(cuPointerGetAttribute, (id, POINTER_ORDINAL, at), err);
 }
 
 /* Mappings in one reservation of addresses count as one allocation, as for copies. */
@@ -429,13 +429,13 @@ static int cuda_event_done(void *event, bool *done, struct error *err)
 }
 
 const struct device_vendor cuda_vendor = {
-    .device = RAYTRAIN_CUDA,
+    .kind = RAYTRAIN_CUDA,
     .name = "CUDA",
     .collectives = "libnccl.so.2",
     .open = cuda_open,
-    .card_open = cuda_card_open,
-    .card_close = cuda_card_close,
-    .card_place = cuda_card_place,
+    .device_open = cuda_device_open,
+    .device_close = cuda_device_close,
+    .device_place = cuda_device_place,
     .enter = cuda_enter,
     .leave = cuda_leave,
     .locate = cuda_locate,

@@ -2,11 +2,11 @@
  * device.h - memory of devices, as the other rooms use it: is it what the caller says, and
  * copies between it and host memory.
  *
- * `device` and `id` are those of a raytrain_tensor; the device is one that tensor_check()
- * admits, and not RAYTRAIN_HOST. The vendor's library is opened by the first call. Copies go
- * through pinned memory, piece by piece, on a stream of their own, which waits for what the
- * caller has queued on its stream before; they are complete when a call returns. The caller's
- * current card is current again then.
+ * `kind` and `id` are device and device_id of a raytrain_tensor; the kind is one that
+ * tensor_check() admits, and not RAYTRAIN_HOST. The vendor's library is opened by the first
+ * call. Copies go through pinned memory, piece by piece, on a stream of their own, which
+ * waits for what the caller has queued on its stream before; they are complete when a call
+ * returns. The caller's current GPU is current again then.
  *
  * RAYTRAIN_EINVAL: the memory is not that of the device. RAYTRAIN_ENOTSUP: there is no
  * library of this vendor, or it is too old. RAYTRAIN_EFAILED: the library reported an error.
@@ -24,26 +24,26 @@
 
 /* What is copied at once. */
 #define DEVICE_PIECE_BYTES ((size_t)8 << 20)
-/* How many threads may bring what is copied to a card. */
+/* How many threads may bring what is copied to a GPU. */
 #define DEVICE_LANES_MAX 4
 
-/* The caller queues its work for this card on `stream` from now on. Before the first call,
+/* The caller queues its work for this GPU on `stream` from now on. Before the first call,
  * that is the default stream, which is NULL. */
-int device_set_stream(int device, int id, void *stream, struct error *err);
+int device_set_stream(int kind, int id, void *stream, struct error *err);
 
 /* Are these n > 0 bytes memory of this device? */
-int device_check(int device, int id, const void *data, uint64_t n, struct error *err);
+int device_check(int kind, int id, const void *data, uint64_t n, struct error *err);
 
 /* *is_one: these n > 0 bytes of memory of the device are in one allocation. Otherwise they are
  * not copied or combined by one call, even though their addresses are adjacent. */
-int device_is_one(int device, int id, const void *data, uint64_t n, bool *is_one,
+int device_is_one(int kind, int id, const void *data, uint64_t n, bool *is_one,
                   struct error *err);
 
 /* Wait until all is done that the caller has queued on its stream. */
-int device_wait_caller(int device, int id, struct error *err);
+int device_wait_caller(int kind, int id, struct error *err);
 
 /* Copy n > 0 bytes from a device to host memory. */
-int device_fetch(int device, int id, const void *from, void *to, size_t n,
+int device_fetch(int kind, int id, const void *from, void *to, size_t n,
                  struct error *err);
 
 /*
@@ -56,7 +56,7 @@ int device_fetch(int device, int id, const void *from, void *to, size_t n,
  * succeeded, also after a failure, when all lanes have been left.
  */
 struct device_store {
-    struct card *card;
+    struct device *device;
     unsigned char *to;
 };
 struct device_lane {
@@ -64,9 +64,9 @@ struct device_lane {
     struct piece *pieces; /* two, which take turns */
     size_t n_pieces;      /* sent */
 };
-int device_store_begin(int device, int id, void *to, uint64_t n, int n_lanes,
+int device_store_begin(int kind, int id, void *to, uint64_t n, int n_lanes,
                        struct device_store *s, struct error *err);
-/* The card is current for this thread until it leaves; only after a success. */
+/* The GPU is current for this thread until it leaves; only after a success. */
 int device_lane_enter(const struct device_store *s, int lane, struct device_lane *l,
                       struct error *err);
 /* NULL on failure. */
@@ -76,16 +76,16 @@ void device_lane_leave(struct device_lane *l);
 int device_store_end(struct device_store *s, struct error *err);
 
 /* Copy n > 0 bytes from host memory to a device. */
-int device_copy_in(int device, int id, void *to, const void *from, size_t n,
+int device_copy_in(int kind, int id, void *to, const void *from, size_t n,
                    struct error *err);
 
-/* Has a card failed with which this process works through raytrain, in a kernel of the user, say?
+/* Has a GPU failed with which this process works through raytrain, in a kernel of the user, say?
  * -1, with the name of the error. What is still going on is not waited for. */
-int device_cards_check(struct error *err);
+int devices_check(struct error *err);
 
 /* Give back all memory, streams and events. The library remains loaded. */
 void device_end(void);
-/* The process is about to end, and a card may never finish its work: from now on nothing is
+/* The process is about to end, and a GPU may never finish its work: from now on nothing is
  * given back, and a wait for copies of copies.h fails at once. */
 void device_abandon(void);
 

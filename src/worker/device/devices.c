@@ -7,133 +7,133 @@
 
 static const struct device_vendor *const vendors[] = {&cuda_vendor, &hip_vendor};
 
-static struct card *cards;
+static struct device *devices;
 static atomic_bool abandoned;
 
-static const struct device_vendor *vendor_find(int device, struct error *err)
+static const struct device_vendor *vendor_find(int kind, struct error *err)
 {
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++)
-        if (vendors[i]->device == device)
+        if (vendors[i]->kind == kind)
             return vendors[i];
-    error_set(err, RAYTRAIN_ENOTSUP, "there is no device of type %d", device);
+    error_set(err, RAYTRAIN_ENOTSUP, "there is no device of kind %d", kind);
     return NULL;
 }
 
-/* Was the context of the card destroyed, as by cudaDeviceReset()? */
-bool card_is_lost(struct card *card)
+/* Was the context of the GPU destroyed, as by cudaDeviceReset()? */
+bool device_is_lost(struct device *device)
 {
     uint64_t number;
 
-    if (card->witness && !atomic_load(&card->lost) &&
-        card->vendor->allocation_number(card->witness, &number, NULL) == 0 &&
-        number != card->witness_number)
-        atomic_store(&card->lost, true);
-    return atomic_load(&card->lost);
+    if (device->witness && !atomic_load(&device->lost) &&
+        device->vendor->allocation_number(device->witness, &number, NULL) == 0 &&
+        number != device->witness_number)
+        atomic_store(&device->lost, true);
+    return atomic_load(&device->lost);
 }
 
-/* Without one, as on a card that is full, nothing is noticed. Its context is current. */
-static void witness_create(struct card *card)
+/* Without one, as on a GPU that is full, nothing is noticed. Its context is current. */
+static void witness_create(struct device *device)
 {
-    const struct device_vendor *v = card->vendor;
+    const struct device_vendor *v = device->vendor;
 
-    if (!v->allocation_number || v->memory_alloc(1, &card->witness, NULL) < 0)
-        card->witness = NULL;
-    else if (v->allocation_number(card->witness, &card->witness_number, NULL) < 0) {
-        v->memory_free(card->witness);
-        card->witness = NULL;
+    if (!v->allocation_number || v->memory_alloc(1, &device->witness, NULL) < 0)
+        device->witness = NULL;
+    else if (v->allocation_number(device->witness, &device->witness_number, NULL) < 0) {
+        v->memory_free(device->witness);
+        device->witness = NULL;
     }
 }
 
-static struct card *card_open(const struct device_vendor *vendor, int id,
-                              struct error *err)
+static struct device *device_open(const struct device_vendor *vendor, int id,
+                                  struct error *err)
 {
-    struct card *card = calloc(1, sizeof *card);
+    struct device *device = calloc(1, sizeof *device);
 
-    if (!card) {
+    if (!device) {
         error_no_memory(err);
         return NULL;
     }
-    card->vendor = vendor;
-    card->id = id;
-    if (vendor->card_open(id, &card->context, err) < 0) {
-        free(card);
+    device->vendor = vendor;
+    device->id = id;
+    if (vendor->device_open(id, &device->context, err) < 0) {
+        free(device);
         return NULL;
     }
-    if (vendor->enter(card->context, err) < 0) {
-        vendor->card_close(id);
-        free(card);
+    if (vendor->enter(device->context, err) < 0) {
+        vendor->device_close(id);
+        free(device);
         return NULL;
     }
-    witness_create(card);
+    witness_create(device);
     vendor->leave();
-    card->next = cards;
-    cards = card;
-    return card;
+    device->next = devices;
+    devices = device;
+    return device;
 }
 
-struct card *card_enter(int device, int id, struct error *err)
+struct device *device_enter(int kind, int id, struct error *err)
 {
-    const struct device_vendor *vendor = vendor_find(device, err);
-    struct card *card = cards;
+    const struct device_vendor *vendor = vendor_find(kind, err);
+    struct device *device = devices;
 
     if (!vendor || vendor->open(err) < 0)
         return NULL;
-    while (card && (card->vendor != vendor || card->id != id || card_is_lost(card)))
-        card = card->next;
-    if (!card)
-        card = card_open(vendor, id, err);
-    if (!card || vendor->enter(card->context, err) < 0)
+    while (device &&
+           (device->vendor != vendor || device->id != id || device_is_lost(device)))
+        device = device->next;
+    if (!device)
+        device = device_open(vendor, id, err);
+    if (!device || vendor->enter(device->context, err) < 0)
         return NULL;
-    return card;
+    return device;
 }
 
-int card_resume(struct card *card, struct error *err)
+int device_resume(struct device *device, struct error *err)
 {
-    if (card_is_lost(card))
+    if (device_is_lost(device))
         return error_set(
             err, RAYTRAIN_EFAILED,
-            "%s card %d was reset, as by cudaDeviceReset(), and what raytrain "
+            "%s GPU %d was reset, as by cudaDeviceReset(), and what raytrain "
             "had there is lost: before that, call raytrain_checkpoint_wait(), "
             "and destroy reducers",
-            card->vendor->name, card->id);
-    return card->vendor->enter(card->context, err);
+            device->vendor->name, device->id);
+    return device->vendor->enter(device->context, err);
 }
 
-void card_leave(const struct card *card)
+void device_leave(const struct device *device)
 {
-    card->vendor->leave();
+    device->vendor->leave();
 }
 
 /* What is queued in a stream that is being captured is done when the graph is launched, if
  * ever, and to wait for it spoils the capture. */
-static int caller_check(const struct card *card, struct error *err)
+static int caller_check(const struct device *device, struct error *err)
 {
     bool capturing = false;
 
-    if (card->vendor->is_capturing(card->caller, &capturing, err) < 0)
+    if (device->vendor->is_capturing(device->caller, &capturing, err) < 0)
         return -1;
     if (!capturing)
         return 0;
-    return error_set(
-        err, RAYTRAIN_EINVAL,
-        "the stream of this process on %s card %d is being captured into a "
-        "graph, of which raytrain's work cannot be a part: call raytrain "
-        "before the capture begins or after it ends",
-        card->vendor->name, card->id);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "the stream of this process on %s GPU %d is being captured into a "
+                     "graph, of which raytrain's work cannot be a part: call raytrain "
+                     "before the capture begins or after it ends",
+                     device->vendor->name, device->id);
 }
 
-int card_after_caller(const struct card *card, void *event, struct error *err)
+int device_after_caller(const struct device *device, void *event, struct error *err)
 {
-    return caller_check(card, err) < 0
+    return caller_check(device, err) < 0
                ? -1
-               : card->vendor->event_record(event, card->caller, err);
+               : device->vendor->event_record(event, device->caller, err);
 }
 
-int card_before_caller(const struct card *card, void *event, struct error *err)
+int device_before_caller(const struct device *device, void *event, struct error *err)
 {
-    return caller_check(card, err) < 0
+    return caller_check(device, err) < 0
                ? -1
-               : card->vendor->stream_wait(card->caller, event, err);
+               : device->vendor->stream_wait(device->caller, event, err);
 }
 
 static int piece_prepare(const struct device_vendor *v, struct piece *piece,
@@ -144,87 +144,87 @@ static int piece_prepare(const struct device_vendor *v, struct piece *piece,
     return piece->copied ? 0 : v->event_create(&piece->copied, err);
 }
 
-int card_prepare(struct card *card, int n_lanes, struct error *err)
+int device_prepare(struct device *device, int n_lanes, struct error *err)
 {
-    const struct device_vendor *v = card->vendor;
+    const struct device_vendor *v = device->vendor;
 
-    if (!card->stream && v->stream_create(&card->stream, err) < 0)
+    if (!device->stream && v->stream_create(&device->stream, err) < 0)
         return -1;
-    if (!card->ready && v->event_create(&card->ready, err) < 0)
+    if (!device->ready && v->event_create(&device->ready, err) < 0)
         return -1;
     for (int i = 0; i < 2 * n_lanes; i++)
-        if (piece_prepare(v, &card->pieces[i], err) < 0)
+        if (piece_prepare(v, &device->pieces[i], err) < 0)
             return -1;
     return 0;
 }
 
-static void card_destroy(struct card *card)
+static void device_destroy(struct device *device)
 {
-    const struct device_vendor *v = card->vendor;
-    bool lost = card_is_lost(card),
-         entered = !lost && v->enter(card->context, NULL) == 0;
+    const struct device_vendor *v = device->vendor;
+    bool lost = device_is_lost(device),
+         entered = !lost && v->enter(device->context, NULL) == 0;
 
     for (int i = 0; entered && i < 2 * DEVICE_LANES_MAX; i++) {
-        if (card->pieces[i].copied)
-            v->event_destroy(card->pieces[i].copied);
-        if (card->pieces[i].memory)
-            v->pinned_free(card->pieces[i].memory);
+        if (device->pieces[i].copied)
+            v->event_destroy(device->pieces[i].copied);
+        if (device->pieces[i].memory)
+            v->pinned_free(device->pieces[i].memory);
     }
-    if (entered && card->ready)
-        v->event_destroy(card->ready);
-    if (entered && card->stream)
-        v->stream_destroy(card->stream);
-    if (entered && card->witness)
-        v->memory_free(card->witness);
+    if (entered && device->ready)
+        v->event_destroy(device->ready);
+    if (entered && device->stream)
+        v->stream_destroy(device->stream);
+    if (entered && device->witness)
+        v->memory_free(device->witness);
     if (entered)
         v->leave();
     if (!lost)
-        v->card_close(card->id);
-    free(card);
+        v->device_close(device->id);
+    free(device);
 }
 
-/* Asks the card, and does not wait for it. */
-static int card_look(struct card *card, struct error *err)
+/* Asks the GPU, and does not wait for it. */
+static int device_look(struct device *device, struct error *err)
 {
-    const struct device_vendor *v = card->vendor;
+    const struct device_vendor *v = device->vendor;
     bool done;
     int rc;
 
-    if (v->enter(card->context, err) < 0)
+    if (v->enter(device->context, err) < 0)
         return -1;
-    rc = card->ready ? 0 : v->event_create(&card->ready, err);
+    rc = device->ready ? 0 : v->event_create(&device->ready, err);
     if (rc == 0)
-        rc = v->event_done(card->ready, &done, err);
+        rc = v->event_done(device->ready, &done, err);
     v->leave();
     return rc;
 }
 
-int device_cards_check(struct error *err)
+int devices_check(struct error *err)
 {
-    for (struct card *card = cards; card && !abandoned; card = card->next)
-        if (!card_is_lost(card) && card_look(card, err) < 0)
-            return error_prefix(err, "%s card %d has failed", card->vendor->name,
-                                card->id);
+    for (struct device *device = devices; device && !abandoned; device = device->next)
+        if (!device_is_lost(device) && device_look(device, err) < 0)
+            return error_prefix(err, "%s GPU %d has failed", device->vendor->name,
+                                device->id);
     return 0;
 }
 
-void cards_clear(void)
+void devices_clear(void)
 {
-    while (cards && !abandoned) {
-        struct card *card = cards;
+    while (devices && !abandoned) {
+        struct device *device = devices;
 
-        cards = card->next;
-        if (!card->kept)
-            card_destroy(card);
+        devices = device->next;
+        if (!device->kept)
+            device_destroy(device);
     }
 }
 
-void cards_abandon(void)
+void devices_abandon(void)
 {
     abandoned = true;
 }
 
-bool cards_abandoned(void)
+bool devices_abandoned(void)
 {
     return abandoned;
 }

@@ -1,5 +1,5 @@
 /*
- * devices.h - the cards that this process uses, each with what copies need: a stream, and
+ * devices.h - the GPUs that this process uses, each with what copies need: a stream, and
  * pieces of pinned memory.
  */
 #ifndef RAYTRAIN_DEVICE_DEVICES_H
@@ -17,8 +17,8 @@ struct piece {
     void *copied; /* the event after the latest copy to or from it */
 };
 
-struct card {
-    struct card *next;
+struct device {
+    struct device *next;
     const struct device_vendor *vendor;
     int id;
     void *context;
@@ -35,30 +35,30 @@ struct card {
     struct piece pieces[DEVICE_LANES_MAX * 2]; /* two of each lane that has been used */
 };
 
-/* The card, whose context is current from now on until card_leave(); NULL on failure. A
- * card stays where it is until cards_clear(). If its context was destroyed, another card
+/* The GPU, whose context is current from now on until device_leave(); NULL on failure. A
+ * GPU stays where it is until devices_clear(). If its context was destroyed, another GPU
  * takes its place, and the old one stays, lost. */
-struct card *card_enter(int device, int id, struct error *err);
-/* Enter a card again, in any thread. -1, with a sentence, if it is lost: handles that were
+struct device *device_enter(int kind, int id, struct error *err);
+/* Enter a GPU again, in any thread. -1, with a sentence, if it is lost: handles that were
  * made there must not be used. */
-int card_resume(struct card *card, struct error *err);
-bool card_is_lost(struct card *card);
-void card_leave(const struct card *card);
+int device_resume(struct device *device, struct error *err);
+bool device_is_lost(struct device *device);
+void device_leave(const struct device *device);
 /* The event comes after what the caller has queued on its stream; what the caller queues there
- * from now on waits for the event. The card is entered. RAYTRAIN_EINVAL: that stream is being
+ * from now on waits for the event. The GPU is entered. RAYTRAIN_EINVAL: that stream is being
  * captured into a graph. */
-int card_after_caller(const struct card *card, void *event, struct error *err);
-int card_before_caller(const struct card *card, void *event, struct error *err);
+int device_after_caller(const struct device *device, void *event, struct error *err);
+int device_before_caller(const struct device *device, void *event, struct error *err);
 /* Have all that copies by so many lanes need. */
-int card_prepare(struct card *card, int n_lanes, struct error *err);
-/* Are these n > 0 bytes memory of the card? Its context is current. */
-int card_check_memory(const struct card *card, const void *data, uint64_t n,
-                      struct error *err);
-/* Forget all cards; those that are kept stay as they are. */
-void cards_clear(void);
+int device_prepare(struct device *device, int n_lanes, struct error *err);
+/* Are these n > 0 bytes memory of the GPU? Its context is current. */
+int device_check_memory(const struct device *device, const void *data, uint64_t n,
+                        struct error *err);
+/* Forget all GPUs; those that are kept stay as they are. */
+void devices_clear(void);
 
 /* device_abandon() was called: nothing is given back, and nothing waits. */
-bool cards_abandoned(void);
-void cards_abandon(void);
+bool devices_abandoned(void);
+void devices_abandon(void);
 
 #endif

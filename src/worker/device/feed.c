@@ -8,7 +8,7 @@
 #include "device/devices.h"
 
 struct slot {
-    void *memory; /* of the card */
+    void *memory; /* of the GPU */
     void *pinned;
     size_t room;  /* of each */
     void *copied; /* the event after the latest copy, */
@@ -17,7 +17,7 @@ struct slot {
 };
 
 struct device_feed {
-    struct card *card;
+    struct device *device;
     void *stream;
     struct slot slots[2];
 };
@@ -32,27 +32,27 @@ static int slot_prepare(const struct device_vendor *v, struct slot *s,
 
 static int feed_prepare(struct device_feed *f, struct error *err)
 {
-    const struct device_vendor *v = f->card->vendor;
+    const struct device_vendor *v = f->device->vendor;
 
     if (v->stream_create(&f->stream, err) < 0 || slot_prepare(v, &f->slots[0], err) < 0)
         return -1;
     return slot_prepare(v, &f->slots[1], err);
 }
 
-int device_feed_create(int device, int id, struct device_feed **out, struct error *err)
+int device_feed_create(int kind, int id, struct device_feed **out, struct error *err)
 {
     struct device_feed *f = calloc(1, sizeof *f);
     int rc;
 
     if (!f)
         return error_no_memory(err);
-    f->card = card_enter(device, id, err);
-    if (!f->card) {
+    f->device = device_enter(kind, id, err);
+    if (!f->device) {
         free(f);
         return -1;
     }
     rc = feed_prepare(f, err);
-    card_leave(f->card);
+    device_leave(f->device);
     if (rc < 0) {
         device_feed_destroy(f);
         return -1;
@@ -73,7 +73,7 @@ static void slot_free(const struct device_vendor *v, struct slot *s)
     s->room = 0;
 }
 
-/* The pinned memory has been copied, and the memory of the card is not used. */
+/* The pinned memory has been copied, and the memory of the GPU is not used. */
 static int slot_await(const struct device_vendor *v, const struct slot *s,
                       bool is_growing, struct error *err)
 {
@@ -106,7 +106,7 @@ static int slot_reserve(const struct device_vendor *v, struct slot *s, size_t n,
 static int slot_send(const struct device_feed *f, struct slot *s, size_t n,
                      struct error *err)
 {
-    const struct device_vendor *v = f->card->vendor;
+    const struct device_vendor *v = f->device->vendor;
 
     if ((s->has_used && v->stream_wait(f->stream, s->used, err) < 0) ||
         v->copy_in(s->memory, s->pinned, n, f->stream, err) < 0 ||
@@ -119,21 +119,21 @@ static int slot_send(const struct device_feed *f, struct slot *s, size_t n,
 static int slot_turn(const struct device_feed *f, struct slot *s, struct slot *before,
                      struct error *err)
 {
-    if (card_after_caller(f->card, before->used, err) < 0)
+    if (device_after_caller(f->device, before->used, err) < 0)
         return -1;
     before->has_used = true;
-    return card_before_caller(f->card, s->copied, err);
+    return device_before_caller(f->device, s->copied, err);
 }
 
 /* ---- The steps ---- */
 
 void *device_feed_room(struct device_feed *f, int slot, size_t n, struct error *err)
 {
-    const struct device_vendor *v = f->card->vendor;
+    const struct device_vendor *v = f->device->vendor;
     struct slot *s = &f->slots[slot];
     int rc;
 
-    if (card_resume(f->card, err) < 0)
+    if (device_resume(f->device, err) < 0)
         return NULL;
     rc = slot_reserve(v, s, n, err);
     v->leave();
@@ -142,10 +142,10 @@ void *device_feed_room(struct device_feed *f, int slot, size_t n, struct error *
 
 int device_feed_send(struct device_feed *f, int slot, size_t n, struct error *err)
 {
-    const struct device_vendor *v = f->card->vendor;
+    const struct device_vendor *v = f->device->vendor;
     int rc;
 
-    if (card_resume(f->card, err) < 0)
+    if (device_resume(f->device, err) < 0)
         return -1;
     rc = slot_send(f, &f->slots[slot], n, err);
     v->leave();
@@ -154,10 +154,10 @@ int device_feed_send(struct device_feed *f, int slot, size_t n, struct error *er
 
 int device_feed_turn(struct device_feed *f, int slot, struct error *err)
 {
-    const struct device_vendor *v = f->card->vendor;
+    const struct device_vendor *v = f->device->vendor;
     int rc;
 
-    if (card_resume(f->card, err) < 0)
+    if (device_resume(f->device, err) < 0)
         return -1;
     rc = slot_turn(f, &f->slots[slot], &f->slots[!slot], err);
     v->leave();
@@ -185,8 +185,8 @@ void device_feed_destroy(struct device_feed *f)
 
     if (!f)
         return;
-    v = f->card->vendor;
-    if (!cards_abandoned() && card_resume(f->card, NULL) == 0) {
+    v = f->device->vendor;
+    if (!devices_abandoned() && device_resume(f->device, NULL) == 0) {
         slot_clear(v, &f->slots[0]);
         slot_clear(v, &f->slots[1]);
         if (f->stream)

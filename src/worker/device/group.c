@@ -18,12 +18,12 @@
 
 /* ---- Calls of the library ---- */
 
-/* Be able to call: the lock is held and the card's context is current until group_leave().
+/* Be able to call: the lock is held and the GPU's context is current until group_leave().
  * -1: neither is. */
 static int group_enter(struct device_group *g, struct error *err)
 {
     pthread_mutex_lock(&g->lock);
-    if (group_check_locked(g, err) == 0 && card_resume(g->card, err) == 0)
+    if (group_check_locked(g, err) == 0 && device_resume(g->device, err) == 0)
         return 0;
     pthread_mutex_unlock(&g->lock);
     return -1;
@@ -31,7 +31,7 @@ static int group_enter(struct device_group *g, struct error *err)
 
 static void group_leave(struct device_group *g)
 {
-    g->card->vendor->leave();
+    g->device->vendor->leave();
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -109,9 +109,9 @@ int device_group_begin(struct device_group *g, struct error *err)
 
     if (group_enter(g, err) < 0)
         return -1;
-    rc = card_after_caller(g->card, g->event, err);
+    rc = device_after_caller(g->device, g->event, err);
     if (rc == 0)
-        rc = g->card->vendor->stream_wait(g->stream, g->event, err);
+        rc = g->device->vendor->stream_wait(g->stream, g->event, err);
     group_leave(g);
     return rc;
 }
@@ -122,9 +122,9 @@ int device_group_end(struct device_group *g, struct error *err)
 
     if (group_enter(g, err) < 0)
         return -1;
-    rc = g->card->vendor->event_record(g->event, g->stream, err);
+    rc = g->device->vendor->event_record(g->event, g->stream, err);
     if (rc == 0)
-        rc = card_before_caller(g->card, g->event, err);
+        rc = device_before_caller(g->device, g->event, err);
     group_leave(g);
     return rc;
 }
@@ -302,7 +302,7 @@ static void each_gather(struct calls *c, const struct parts *p)
 static int others_clear(struct device_group *g, const struct parts *p,
                         struct error *err)
 {
-    const struct device_vendor *v = g->card->vendor;
+    const struct device_vendor *v = g->device->vendor;
     const int rank = g->comm->rank;
     size_t begin = p->cuts[rank], end = p->cuts[rank + 1], all = p->cuts[g->comm->size];
     int rc = 0;
@@ -384,7 +384,7 @@ static int queue_mark(struct device_group *g, struct error *err)
 
     if (group_enter(g, err) < 0)
         return -1;
-    rc = g->card->vendor->event_record(g->event, g->stream, err);
+    rc = g->device->vendor->event_record(g->event, g->stream, err);
     group_leave(g);
     return rc;
 }
@@ -395,7 +395,7 @@ static int mark_look(struct device_group *g, bool *done, struct error *err)
 
     if (group_enter(g, err) < 0)
         return -1;
-    rc = g->card->vendor->event_done(g->event, done, err);
+    rc = g->device->vendor->event_done(g->event, done, err);
     group_leave(g);
     return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * group.h - the cards of all ranks, one card a rank: collectives of their memory by the
+ * group.h - the GPUs of all ranks, one GPU a rank: collectives of their memory by the
  * vendor's library (NCCL), without a copy in host memory.
  *
  * A subsystem that communicates has a group of its own, as it has a communicator. A group has
@@ -12,7 +12,7 @@
  * The library is opened by the first device_group_create(), at run time; a process that makes
  * no group never opens it. Its environment variables are the user's.
  *
- * Memory is that of the group's card, as device_check() admits it. It must stay allocated
+ * Memory is that of the group's GPU, as device_check() admits it. It must stay allocated
  * until what was queued is done, or the group is aborted.
  *
  * Failures: -1. RAYTRAIN_ECOMM: the library has reported an error, here or on another rank, or
@@ -48,14 +48,14 @@ struct device_group;
  * until device_group_destroy(). */
 struct device_group_env {
     struct comm *comm; /* of the subsystem, for agreements */
-    /* This rank's card, as in a raytrain_tensor. device is RAYTRAIN_HOST if this rank has
+    /* This rank's GPU, as in a raytrain_tensor. device is RAYTRAIN_HOST if this rank has
      * none: then there is no group, on any rank. */
     int device, id;
     /* COLLECTIVE: give rank 0's n bytes (at most 1024) at `id` to the other ranks, there.
      * -1 on a rank: the ranks agree on it afterwards. NULL: by comm. */
     int (*share)(void *arg, void *id, size_t n, struct error *err);
     void *share_arg;
-    /* How long the ranks may take to connect their cards; 0: as long as it takes. */
+    /* How long the ranks may take to connect their GPUs; 0: as long as it takes. */
     double limit_s;
     /* Time is up: let other ranks know that this one waits. It reads nothing, since this rank
      * does not answer the others meanwhile. NULL is fine. */
@@ -72,8 +72,8 @@ struct device_group_env {
 /*
  * COLLECTIVE. Returns 0 on all ranks, or -1 on all ranks. *out is the group; or NULL on all
  * ranks, if tensors must go through host memory. Then *why has a sentence, the same on all
- * ranks but for "rank N: " in front: ranks share a card, a rank has no library or too old a
- * one, or not all ranks are on cards of one vendor. -1, with *err: the group could not be
+ * ranks but for "rank N: " in front: ranks share a GPU, a rank has no library or too old a
+ * one, or not all ranks are on GPUs of one vendor. -1, with *err: the group could not be
  * made (RAYTRAIN_ECOMM), in the time that it has, or a first collective failed, on any rank;
  * or a rank is short of memory. The library has given up then, on all ranks.
  */
@@ -127,7 +127,7 @@ int device_group_allgather(struct device_group *g, const void *send, size_t byte
 int device_group_wait(struct device_group *g, struct error *err);
 /* Has the library reported an error since, or was the group aborted? */
 int device_group_check(struct device_group *g, struct error *err);
-/* The same for all groups of this process. What a copy from a card has read is right only if
+/* The same for all groups of this process. What a copy from a GPU has read is right only if
  * this is 0 after it is complete: a group fails before its kernels end. Costs nothing if there
  * are none. Any thread. */
 int device_groups_check(struct error *err);

@@ -1,7 +1,7 @@
 /*
- * group_create.c - the ranks agree on a group of cards, and make it; its end.
+ * group_create.c - the ranks agree on a group of GPUs, and make it; its end.
  *
- *   Seats          which card does each rank have? Are they fit for a group?
+ *   Seats          which GPU does each rank have? Are they fit for a group?
  *   The library    all ranks have it, in one version
  *   The group      a stream, and the library's communicator, whose id travels through PMIx
  */
@@ -38,7 +38,7 @@ static void node_name(char *name, size_t max)
 static int seat_find(const struct device_group_env *env, struct seat *seat,
                      struct error *err)
 {
-    struct card *card;
+    struct device *device;
     int rc;
 
     memset(seat, 0, sizeof *seat);
@@ -47,11 +47,11 @@ static int seat_find(const struct device_group_env *env, struct seat *seat,
     if (env->device == RAYTRAIN_HOST)
         return 0;
     node_name(seat->node, sizeof seat->node);
-    card = card_enter(env->device, env->id, err);
-    if (!card)
+    device = device_enter(env->device, env->id, err);
+    if (!device)
         return -1;
-    rc = card->vendor->card_place(env->id, seat->place, err);
-    card_leave(card);
+    rc = device->vendor->device_place(env->id, seat->place, err);
+    device_leave(device);
     return rc;
 }
 
@@ -68,21 +68,21 @@ static int seats_fit(struct seat *seats, int n, struct error *why)
 {
     for (int r = 0; r < n; r++) {
         if (seats[r].device == RAYTRAIN_HOST)
-            return error_set(why, RAYTRAIN_ENOTSUP, "rank %d has no card", r);
+            return error_set(why, RAYTRAIN_ENOTSUP, "rank %d has no GPU", r);
         if (seats[r].device != seats[0].device)
             return error_set(why, RAYTRAIN_ENOTSUP,
-                             "ranks 0 and %d have cards of different vendors", r);
+                             "ranks 0 and %d have GPUs of different vendors", r);
     }
     qsort(seats, (size_t)n, sizeof *seats, seat_compare);
     for (int i = 1; i < n; i++)
         if (strcmp(seats[i].node, seats[i - 1].node) == 0 &&
             strcmp(seats[i].place, seats[i - 1].place) == 0)
-            return error_set(why, RAYTRAIN_ENOTSUP, "ranks %d and %d share card %s",
+            return error_set(why, RAYTRAIN_ENOTSUP, "ranks %d and %d share GPU %s",
                              seats[i - 1].rank, seats[i].rank, seats[i].place);
     return 0;
 }
 
-/* COLLECTIVE. *fit: there can be a group, as far as the cards go; else *why says why not. */
+/* COLLECTIVE. *fit: there can be a group, as far as the GPUs go; else *why says why not. */
 static int seats_agree(const struct device_group_env *env, bool *fit, struct error *why,
                        struct error *err)
 {
@@ -103,16 +103,16 @@ static int seats_agree(const struct device_group_env *env, bool *fit, struct err
 static int library_open(const struct device_group_env *env, const struct nccl **nccl,
                         struct error *why)
 {
-    struct card *card = card_enter(env->device, env->id, why);
+    struct device *device = device_enter(env->device, env->id, why);
     const struct device_vendor *v;
 
-    if (!card)
+    if (!device)
         return -1;
-    v = card->vendor;
-    card_leave(card);
+    v = device->vendor;
+    device_leave(device);
     if (!v->collectives)
         return error_set(why, RAYTRAIN_ENOTSUP,
-                         "no library for collectives of %s cards is known", v->name);
+                         "no library for collectives of %s GPUs is known", v->name);
     return nccl_open(v->collectives, nccl, why);
 }
 
@@ -166,15 +166,15 @@ static int id_share(const struct device_group_env *env, const struct nccl *nccl,
 
 static void group_free(struct device_group *g)
 {
-    const struct device_vendor *v = g->card ? g->card->vendor : NULL;
+    const struct device_vendor *v = g->device ? g->device->vendor : NULL;
 
-    if (v && card_resume(g->card, NULL) == 0) {
+    if (v && device_resume(g->device, NULL) == 0) {
         if (g->event)
             v->event_destroy(g->event);
         if (g->stream)
             v->stream_destroy(g->stream);
-        if (g->trial.card)
-            v->memory_free(g->trial.card);
+        if (g->trial.device)
+            v->memory_free(g->trial.device);
         if (g->trial.host)
             v->pinned_free(g->trial.host);
         v->leave();
@@ -197,13 +197,13 @@ static struct device_group *group_new(const struct device_group_env *env,
     g->comm = env->comm;
     g->nccl = nccl;
     pthread_mutex_init(&g->lock, NULL);
-    g->card = card_enter(env->device, env->id, err);
-    if (g->card) {
-        v = g->card->vendor;
+    g->device = device_enter(env->device, env->id, err);
+    if (g->device) {
+        v = g->device->vendor;
         rc = v->stream_create(&g->stream, err);
         if (rc == 0)
             rc = v->event_create(&g->event, err);
-        card_leave(g->card);
+        device_leave(g->device);
         if (rc == 0)
             return g;
     }
@@ -267,9 +267,9 @@ void device_group_destroy(struct device_group *g)
     if (device_group_wait(g, NULL) < 0)
         device_group_abort(g);
     group_unwatch(g);
-    v = g->card->vendor;
+    v = g->device->vendor;
     handle = g->handle; /* no other thread uses it any more */
-    if (handle && card_resume(g->card, NULL) == 0) {
+    if (handle && device_resume(g->device, NULL) == 0) {
         g->nccl->ncclCommDestroy(handle);
         v->leave();
     }

@@ -1,5 +1,5 @@
 /*
- * group_impl.h - what a group of cards is made of: group_create.c makes it, with group_join.c,
+ * group_impl.h - what a group of GPUs is made of: group_create.c makes it, with group_join.c,
  * group.c queues collectives, group_watch.c sees to failures.
  */
 #ifndef RAYTRAIN_DEVICE_GROUP_IMPL_H
@@ -17,13 +17,13 @@
 struct device_group {
     struct device_group *next; /* of those that are watched */
     struct comm *comm;
-    struct card *card;
+    struct device *device;
     const struct nccl *nccl;
     void *stream, *event;
     /* Of the first collective. To free it, a driver waits for what the user has queued. */
     struct {
         int64_t *host; /* [0] to send and [1] to receive */
-        void *card;
+        void *device;
     } trial;
 
     /* Held while the library is called on this group, and for what follows. */

@@ -85,19 +85,19 @@ static int handle_make(struct join *j)
 
 static int trial_begin(struct device_group *g, struct error *err)
 {
-    const struct device_vendor *v = g->card->vendor;
+    const struct device_vendor *v = g->device->vendor;
     void *host = NULL;
     int rc;
 
-    if (card_resume(g->card, err) < 0)
+    if (device_resume(g->device, err) < 0)
         return -1;
     rc = v->pinned_alloc(2 * sizeof *g->trial.host, &host, err);
     g->trial.host = host;
     if (rc == 0)
-        rc = v->memory_alloc(sizeof *g->trial.host, &g->trial.card, err);
+        rc = v->memory_alloc(sizeof *g->trial.host, &g->trial.device, err);
     if (rc == 0) {
         g->trial.host[0] = g->comm->rank + 1;
-        rc = v->copy_in(g->trial.card, &g->trial.host[0], sizeof *g->trial.host,
+        rc = v->copy_in(g->trial.device, &g->trial.host[0], sizeof *g->trial.host,
                         g->stream, err);
     }
     v->leave();
@@ -106,13 +106,13 @@ static int trial_begin(struct device_group *g, struct error *err)
 
 static int trial_fetch(struct device_group *g, struct error *err)
 {
-    const struct device_vendor *v = g->card->vendor;
+    const struct device_vendor *v = g->device->vendor;
     int rc;
 
-    if (card_resume(g->card, err) < 0)
+    if (device_resume(g->device, err) < 0)
         return -1;
-    rc = v->copy_out(&g->trial.host[1], g->trial.card, sizeof *g->trial.host, g->stream,
-                     err);
+    rc = v->copy_out(&g->trial.host[1], g->trial.device, sizeof *g->trial.host,
+                     g->stream, err);
     v->leave();
     return rc;
 }
@@ -134,7 +134,7 @@ static int trial_check(const struct device_group *g, struct error *err)
 static int trial_run(struct device_group *g, struct error *err)
 {
     int rc = trial_begin(g, err);
-    const struct device_span span = {g->trial.card, 1};
+    const struct device_span span = {g->trial.device, 1};
 
     if (rc == 0)
         rc = device_group_allreduce(g, &span, 1, RAYTRAIN_INT64, RAYTRAIN_SUM, err);
@@ -154,10 +154,10 @@ static int join_alone(struct join *j)
 {
     int rc;
 
-    if (card_resume(j->g->card, &j->err) < 0)
+    if (device_resume(j->g->device, &j->err) < 0)
         return -1;
     rc = handle_make(j);
-    j->g->card->vendor->leave();
+    j->g->device->vendor->leave();
     return rc < 0 ? -1 : trial_run(j->g, &j->err);
 }
 
@@ -363,7 +363,7 @@ bool group_join(struct join *j, const struct device_group_env *env,
             device_group_abort(g);
     }
     if (!ended)
-        g->card->kept = true;
+        g->device->kept = true;
     if (!ended || j->request) {
         j->next = left;
         left = j;

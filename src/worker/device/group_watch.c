@@ -1,5 +1,5 @@
 /*
- * group_watch.c - groups of cards that fail: asynchronous errors of the library, and the end
+ * group_watch.c - groups of GPUs that fail: asynchronous errors of the library, and the end
  * of what is under way.
  *
  * A thread looks for errors several times a second, while there are groups. So a kernel that
@@ -27,14 +27,14 @@
 /* It has failed, for the reason in g->failure. */
 static void group_end_locked(struct device_group *g)
 {
-    const struct device_vendor *v = g->card->vendor;
+    const struct device_vendor *v = g->device->vendor;
     void *handle = g->handle;
 
     atomic_store(&g->failed, true);
     if (g->joining && !atomic_load(&g->given_up))
         return;
     g->handle = NULL;
-    if (!handle || card_resume(g->card, NULL) < 0)
+    if (!handle || device_resume(g->device, NULL) < 0)
         return;
     g->nccl->ncclCommAbort(handle); /* whatever it returns, the handle is gone */
     v->leave();
@@ -44,7 +44,7 @@ void group_abort_locked(struct device_group *g)
 {
     if (!atomic_load(&g->failed))
         error_set(&g->failure, RAYTRAIN_ECOMM,
-                  "the collectives of cards were aborted on this rank");
+                  "the collectives of GPUs were aborted on this rank");
     group_end_locked(g);
 }
 

@@ -5,16 +5,16 @@
 #include "device/vendor.h"
 
 #define KERNEL                                                                         \
-    ": a kernel of this process has failed, after which the card works in a new "      \
+    ": a kernel of this process has failed, after which the GPU works in a new "       \
     "process only; compute-sanitizer or rocgdb find the kernel"
 #define RESET                                                                          \
-    ": the card was reset, as by cudaDeviceReset(): before that, call "                \
+    ": the GPU was reset, as by cudaDeviceReset(): before that, call "                 \
     "raytrain_checkpoint_wait(), and destroy reducers"
 #define HANDLE                                                                         \
     ": a stream or event was destroyed while it was in use: before a stream is "       \
     "destroyed, name another one, or NULL, by raytrain_set_stream()"
 #define BUSY                                                                           \
-    ": another process has the card, whose compute mode allows one at a time, or "     \
+    ": another process has the GPU, whose compute mode allows one at a time, or "      \
     "none: nvidia-smi -q -d COMPUTE shows it, and an administrator may run "           \
     "nvidia-smi -c DEFAULT"
 #define CAPTURE                                                                        \

@@ -1,9 +1,9 @@
 /*
- * hip.c - AMD's cards, by the runtime API of HIP: libamdhip64.so of ROCm 5.0 or later, opened
+ * hip.c - AMD's GPUs, by the runtime API of HIP: libamdhip64.so of ROCm 5.0 or later, opened
  * at run time. As in cuda.c, the types and the numbers that are used are written here.
  *
- * HIP has no contexts: each thread has a current card. So a "context" is the number of a card
- * here, and enter() keeps the number of the card that was current before.
+ * HIP has no contexts: each thread has a current GPU. So a "context" is the number of a GPU
+ * here, and enter() keeps the number of the GPU that was current before.
  *
  * The library that this process has opened already is used, whatever its version: memory of
  * another copy of it would not be known. Once opened, it stays, because it does not always
@@ -108,7 +108,7 @@ static struct {
     HIP_FUNCTIONS(MEMBER)
     HIP_GRAPH_FUNCTIONS(MEMBER)
 } hip;
-static int n_cards;
+static int n_devices;
 static int device_memory; /* its number in this version */
 
 /* What a call has returned: 0, or -1 with a sentence. */
@@ -185,10 +185,10 @@ static int library_init(struct error *err)
 
     if (version_check(err) < 0)
         return -1;
-    r = hip.hipGetDeviceCount(&n_cards);
-    if (r == ERROR_NO_DEVICE || (r == SUCCESS && n_cards == 0))
+    r = hip.hipGetDeviceCount(&n_devices);
+    if (r == ERROR_NO_DEVICE || (r == SUCCESS && n_devices == 0))
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "there is no HIP card that this process may use: ask for one "
+                         "there is no HIP GPU that this process may use: ask for one "
                          "with --gpu, and look at ROCR_VISIBLE_DEVICES and "
                          "HIP_VISIBLE_DEVICES");
     return outcome(r, "hipGetDeviceCount", err);
@@ -212,8 +212,8 @@ static int library_load(struct error *err)
 
     if (!object)
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "tensors on HIP cards need libamdhip64.so.7, .6 or .5: %s; "
-                         "install AMD's ROCm, or run on a node with a card",
+                         "tensors on HIP GPUs need libamdhip64.so.7, .6 or .5: %s; "
+                         "install AMD's ROCm, or run on a node with a GPU",
                          dlerror());
     if (symbols_find(object, err) < 0)
         return -1;
@@ -235,28 +235,28 @@ static int hip_open(struct error *err)
     return rc;
 }
 
-/* ---- Cards and memory ---- */
+/* ---- GPUs and memory ---- */
 
 static _Thread_local int before[DEPTH_MAX], modes[DEPTH_MAX], depth;
 
-/* A context is the number of the card, from 1 on. */
-static int hip_card_open(int id, void **context, struct error *err)
+/* A context is the number of the GPU, from 1 on. */
+static int hip_device_open(int id, void **context, struct error *err)
 {
-    if (id < 0 || id >= n_cards)
+    if (id < 0 || id >= n_devices)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "there is no HIP card %d: this process may use %d, which are "
+                         "there is no HIP GPU %d: this process may use %d, which are "
                          "counted from 0 on (HIP_VISIBLE_DEVICES)",
-                         id, n_cards);
+                         id, n_devices);
     *context = (void *)((uintptr_t)id + 1);
     return 0;
 }
 
-static void hip_card_close(int id)
+static void hip_device_close(int id)
 {
     (void)id;
 }
 
-static int hip_card_place(int id, char place[VENDOR_PLACE_MAX], struct error *err)
+static int hip_device_place(int id, char place[VENDOR_PLACE_MAX], struct error *err)
 {
     return CALL(hipDeviceGetPCIBusId, (place, VENDOR_PLACE_MAX, id), err);
 }
@@ -264,7 +264,7 @@ static int hip_card_place(int id, char place[VENDOR_PLACE_MAX], struct error *er
 static int hip_enter(void *context, struct error *err)
 {
     if (depth == DEPTH_MAX)
-        return error_set(err, RAYTRAIN_EFAILED, "cards are entered within each other");
+        return error_set(err, RAYTRAIN_EFAILED, "GPUs are entered within each other");
     if (CALL(hipGetDevice, (&before[depth]), err) < 0 ||
         CALL(hipSetDevice, ((int)((uintptr_t)context - 1)), err) < 0)
         return -1;
@@ -285,12 +285,12 @@ static void hip_leave(void)
 
 /* Memory that HIP does not know is an invalid value. The user is not to find that error in
  * hipGetLastError(). */
-static int hip_locate(const void *p, int *card, void **context, struct error *err)
+static int hip_locate(const void *p, int *id, void **context, struct error *err)
 {
     struct attributes a = {0};
     result r = hip.hipPointerGetAttributes(&a, p);
 
-    *card = VENDOR_NO_CARD;
+    *id = VENDOR_NO_DEVICE;
     *context = NULL;
     if (r == ERROR_INVALID_VALUE) {
         hip.hipGetLastError();
@@ -299,7 +299,7 @@ static int hip_locate(const void *p, int *card, void **context, struct error *er
     if (outcome(r, "hipPointerGetAttributes", err) < 0)
         return -1;
     if (a.type == device_memory && !a.is_managed)
-        *card = a.device;
+        *id = a.device;
     return 0;
 }
 
@@ -430,13 +430,13 @@ static int hip_event_done(void *event, bool *done, struct error *err)
 }
 
 const struct device_vendor hip_vendor = {
-    .device = RAYTRAIN_HIP,
+    .kind = RAYTRAIN_HIP,
     .name = "HIP",
     .collectives = "librccl.so.1",
     .open = hip_open,
-    .card_open = hip_card_open,
-    .card_close = hip_card_close,
-    .card_place = hip_card_place,
+    .device_open = hip_device_open,
+    .device_close = hip_device_close,
+    .device_place = hip_device_place,
     .enter = hip_enter,
     .leave = hip_leave,
     .locate = hip_locate,

@@ -61,7 +61,7 @@ static int library_load(const char *file, struct nccl *nccl, struct error *err)
 
     if (!object)
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "the library for collectives of cards is missing: %s",
+                         "the library for collectives of GPUs is missing: %s",
                          dlerror());
     nccl->file = file;
     if (symbols_find(object, nccl, err) == 0 && version_check(nccl, err) == 0) {

@@ -1,6 +1,6 @@
 /*
- * nccl.h - the functions of NCCL that a group of cards uses, and of libraries that have the
- * same (RCCL, for AMD's cards): opened at run time.
+ * nccl.h - the functions of NCCL that a group of GPUs uses, and of libraries that have the
+ * same (RCCL, for AMD's GPUs): opened at run time.
  *
  * No header of NCCL is needed: the types and the numbers that are used are written here. The
  * version that brought each function is said below; 2.10, which brought the mean and bfloat16,

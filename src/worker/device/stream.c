@@ -10,25 +10,25 @@
 #include "device/devices.h"
 
 struct device_stream {
-    struct card *card;
+    struct device *device;
     void *stream;
     void *order; /* an event that orders two streams; it is used again at once */
 };
 
-/* Enter the card's context; every call ends with card_leave(). */
+/* Enter the GPU's context; every call ends with device_leave(). */
 static const struct device_vendor *enter(const struct device_stream *s,
                                          struct error *err)
 {
-    return card_resume(s->card, err) < 0 ? NULL : s->card->vendor;
+    return device_resume(s->device, err) < 0 ? NULL : s->device->vendor;
 }
 
-/* Make a call of the vendor in the context of the card. */
+/* Make a call of the vendor in the context of the GPU. */
 #define IN_CONTEXT(s, call, err)                                                       \
     const struct device_vendor *v = enter(s, err);                                     \
     int rc = v ? (call) : -1;                                                          \
                                                                                        \
     if (v)                                                                             \
-        card_leave((s)->card);                                                         \
+        device_leave((s)->device);                                                     \
     return rc
 
 #define IN_CONTEXT_VOID(s, call)                                                       \
@@ -37,11 +37,11 @@ static const struct device_vendor *enter(const struct device_stream *s,
     if (!v)                                                                            \
         return;                                                                        \
     (call);                                                                            \
-    card_leave((s)->card)
+    device_leave((s)->device)
 
 /* ---- A stream ---- */
 
-int device_stream_create(int device, int id, struct device_stream **out,
+int device_stream_create(int kind, int id, struct device_stream **out,
                          struct error *err)
 {
     struct device_stream *s = calloc(1, sizeof *s);
@@ -51,12 +51,12 @@ int device_stream_create(int device, int id, struct device_stream **out,
     *out = NULL;
     if (!s)
         return error_no_memory(err);
-    s->card = card_enter(device, id, err);
-    if (s->card) {
-        v = s->card->vendor;
+    s->device = device_enter(kind, id, err);
+    if (s->device) {
+        v = s->device->vendor;
         if (v->stream_create(&s->stream, err) == 0)
             rc = v->event_create(&s->order, err);
-        card_leave(s->card);
+        device_leave(s->device);
     }
     if (rc < 0) {
         device_stream_destroy(s);
@@ -68,14 +68,14 @@ int device_stream_create(int device, int id, struct device_stream **out,
 
 void device_stream_destroy(struct device_stream *s)
 {
-    const struct device_vendor *v = s && s->card ? enter(s, NULL) : NULL;
+    const struct device_vendor *v = s && s->device ? enter(s, NULL) : NULL;
 
     if (v && s->order)
         v->event_destroy(s->order);
     if (v && s->stream)
         v->stream_destroy(s->stream);
     if (v)
-        card_leave(s->card);
+        device_leave(s->device);
     free(s);
 }
 
@@ -84,7 +84,7 @@ void device_stream_destroy(struct device_stream *s)
 int device_stream_after_caller(struct device_stream *s, struct error *err)
 {
     IN_CONTEXT(s,
-               card_after_caller(s->card, s->order, err) < 0
+               device_after_caller(s->device, s->order, err) < 0
                    ? -1
                    : v->stream_wait(s->stream, s->order, err),
                err);
@@ -95,7 +95,7 @@ int device_stream_before_caller(struct device_stream *s, struct error *err)
     IN_CONTEXT(s,
                v->event_record(s->order, s->stream, err) < 0
                    ? -1
-                   : card_before_caller(s->card, s->order, err),
+                   : device_before_caller(s->device, s->order, err),
                err);
 }
 
@@ -155,7 +155,7 @@ int device_mark_test(struct device_stream *s, struct device_mark *mark, bool *re
 static int zeros_alloc(const struct device_stream *s, size_t n, void **p,
                        struct error *err)
 {
-    const struct device_vendor *v = s->card->vendor;
+    const struct device_vendor *v = s->device->vendor;
 
     if (v->memory_alloc(n, p, err) < 0)
         return -1;

@@ -1,10 +1,10 @@
 /*
- * stream.h - a stream of the library's own on a card: copies that go on while the host and the
+ * stream.h - a stream of the library's own on a GPU: copies that go on while the host and the
  * caller's stream work, and their order; memory for them.
  *
  * Nothing here waits on the host, except for device_memory_alloc(). The caller's stream is that
  * of device_set_stream() at the time of the call. What is queued must stay allocated until it is
- * done, which a mark tells. Failures are those of device.h. The caller's current card is current
+ * done, which a mark tells. Failures are those of device.h. The caller's current GPU is current
  * again when a call returns.
  *
  * Only the thread of the training function calls these.
@@ -19,9 +19,9 @@
 
 struct device_stream;
 
-/* On the card of a raytrain_tensor with this device and device_id. destroy does not wait for
+/* On the GPU of a raytrain_tensor with this device and device_id. destroy does not wait for
  * what is queued; NULL is fine. */
-int device_stream_create(int device, int id, struct device_stream **out,
+int device_stream_create(int kind, int id, struct device_stream **out,
                          struct error *err);
 void device_stream_destroy(struct device_stream *s);
 
@@ -31,11 +31,11 @@ void device_stream_destroy(struct device_stream *s);
 int device_stream_after_caller(struct device_stream *s, struct error *err);
 /* ... by the caller, after what has been queued in s. */
 int device_stream_before_caller(struct device_stream *s, struct error *err);
-/* ... in s, after what has been queued in `other`, of the same card. */
+/* ... in s, after what has been queued in `other`, of the same GPU. */
 int device_stream_after(struct device_stream *s, struct device_stream *other,
                         struct error *err);
 
-/* ---- Copies of n > 0 bytes between the card and pinned memory ---- */
+/* ---- Copies of n > 0 bytes between the GPU and pinned memory ---- */
 
 int device_stream_copy_out(struct device_stream *s, void *host, const void *device,
                            size_t n, struct error *err);
@@ -56,9 +56,9 @@ int device_mark_set(struct device_stream *s, struct device_mark *mark,
 int device_mark_test(struct device_stream *s, struct device_mark *mark, bool *reached,
                      struct error *err);
 
-/* ---- Memory, on or for the card of a stream ---- */
+/* ---- Memory, on or for the GPU of a stream ---- */
 
-/* n > 0 bytes of the card's memory: zeros. free waits for what is queued on the card. */
+/* n > 0 bytes of the GPU's memory: zeros. free waits for what is queued on the GPU. */
 int device_memory_alloc(struct device_stream *s, size_t n, void **p, struct error *err);
 void device_memory_free(struct device_stream *s, void *p);
 /* n > 0 bytes of pinned memory, with any contents. */

@@ -1,13 +1,13 @@
 /*
- * vendor.h - the interface to the cards of one vendor: whose memory is this, copies between
+ * vendor.h - the interface to the GPUs of one vendor: whose memory is this, copies between
  * it and the host, streams and events.
  *
  * An implementation opens the vendor's library at run time, when the first call needs it:
  * nothing is linked with it, and a process without memory on a device never opens it. All
  * functions return 0, or -1 with a sentence: RAYTRAIN_ENOTSUP if the library is missing or
- * too old, RAYTRAIN_EINVAL for a card that is not there, RAYTRAIN_ENOMEM, and
+ * too old, RAYTRAIN_EINVAL for a GPU that is not there, RAYTRAIN_ENOMEM, and
  * RAYTRAIN_EFAILED for everything else. Handles are the vendor's own. Any thread may call
- * all but open() and card_close(), also several at a time.
+ * all but open() and device_close(), also several at a time.
  *
  * To add a vendor: write a file that defines a `struct device_vendor`, and add that to
  * the table in devices.c. Write the types of its library yourself: a build needs no
@@ -26,11 +26,11 @@
 
 #include "util/error.h"
 
-#define VENDOR_NO_CARD   (-1)
+#define VENDOR_NO_DEVICE (-1)
 #define VENDOR_PLACE_MAX 32
 
 struct device_vendor {
-    int device;       /* a raytrain_device */
+    int kind;         /* a raytrain_device */
     const char *name; /* "CUDA" */
     /* The library for collectives, which has the functions of NCCL (nccl.h): "libnccl.so.2".
      * NULL: there is none. */
@@ -40,13 +40,13 @@ struct device_vendor {
      * the next call tries again. */
     int (*open)(struct error *err);
 
-    /* *context becomes what the user's own calls use on card `id`, and stays until
-     * card_close(). */
-    int (*card_open)(int id, void **context, struct error *err);
-    void (*card_close)(int id);
-    /* Which card of its node is it? The same words in all processes, such as
-     * "0000:01:00.0", also for a part of a card (MIG). */
-    int (*card_place)(int id, char place[VENDOR_PLACE_MAX], struct error *err);
+    /* *context becomes what the user's own calls use on GPU `id`, and stays until
+     * device_close(). */
+    int (*device_open)(int id, void **context, struct error *err);
+    void (*device_close)(int id);
+    /* Which GPU of its node is it? The same words in all processes, such as
+     * "0000:01:00.0", also for a part of a GPU (MIG). */
+    int (*device_place)(int id, char place[VENDOR_PLACE_MAX], struct error *err);
 
     /* Make a context current for this thread, and make the one before it current again. All
      * functions below need a current one. In between, calls of this thread do not disturb the
@@ -54,24 +54,24 @@ struct device_vendor {
     int (*enter)(void *context, struct error *err);
     void (*leave)(void);
 
-    /* *card becomes the card that has the byte at p: VENDOR_NO_CARD if none has, as for
-     * host memory and for what was freed. *context: that of the allocation, NULL if it
-     * belongs to none. */
-    int (*locate)(const void *p, int *card, void **context, struct error *err);
+    /* *id becomes the number of the GPU that has the byte at p: VENDOR_NO_DEVICE if none
+     * has, as for host memory and for what was freed. *context: that of the allocation,
+     * NULL if it belongs to none. */
+    int (*locate)(const void *p, int *id, void **context, struct error *err);
     /* The *n bytes from *start on become the allocation that has the byte at p, which is
-     * memory of a card. *n is 0 if the library does not know. */
+     * GPU memory. *n is 0 if the library does not know. */
     int (*allocation)(const void *p, const void **start, size_t *n, struct error *err);
 
     /* *number becomes a number that no other allocation of this process has or had; 0: there is
      * no memory at p, any more. Needs no current context. NULL: there are no such numbers. */
     int (*allocation_number)(const void *p, uint64_t *number, struct error *err);
 
-    /* n > 0 bytes of memory of the current card, with any contents. memory_free() may wait for
+    /* n > 0 bytes of memory of the current GPU, with any contents. memory_free() may wait for
      * all that is queued. */
     int (*memory_alloc)(size_t n, void **p, struct error *err);
     void (*memory_free)(void *p);
 
-    /* Host memory from which, and to which, a card copies while the host goes on: "pinned".
+    /* Host memory from which, and to which, a GPU copies while the host goes on: "pinned".
      * pin() makes memory that exists such memory, until unpin(). */
     int (*pinned_alloc)(size_t n, void **p, struct error *err);
     void (*pinned_free)(void *p);
@@ -92,7 +92,7 @@ struct device_vendor {
                     struct error *err);
     int (*copy_in)(void *device, const void *host, size_t n, void *stream,
                    struct error *err);
-    /* Queue zeros for n bytes of memory of the card. */
+    /* Queue zeros for n bytes of memory of the GPU. */
     int (*clear)(void *device, size_t n, void *stream, struct error *err);
 
     /* An event is a place in a stream: it has happened once all that was queued there before

@@ -1,5 +1,5 @@
 /*
- * mpi_places.h - does the MPI library take memory of cards in its calls ("CUDA-aware")?
+ * mpi_places.h - does the MPI library take GPU memory in its calls ("CUDA-aware")?
  */
 #ifndef RAYTRAIN_MPI_MPI_PLACES_H
 #define RAYTRAIN_MPI_MPI_PLACES_H

@@ -22,21 +22,21 @@
 #define COPIED   ((size_t)16 << 20)
 #define N_SUMMED ((size_t)1 << 18) /* float32: 1 MiB */
 
-/* ---- Memory on a card ---- */
+/* ---- Memory on a GPU ---- */
 
 /* The two sides of a trial. */
 struct sides {
     int device, id;
     size_t n;
     struct device_stream *stream; /* NULL: not made */
-    void *card;
+    void *memory;                 /* of the device */
     unsigned char *there, *back;
 };
 
 static void sides_clear(struct sides *s)
 {
-    if (s->card)
-        device_memory_free(s->stream, s->card);
+    if (s->memory)
+        device_memory_free(s->stream, s->memory);
     device_stream_destroy(s->stream);
     free(s->there);
     free(s->back);
@@ -50,7 +50,7 @@ static int sides_init(struct sides *s, int device, int id, size_t n, struct erro
     if (!s->there || !s->back)
         return error_no_memory(err);
     return device_stream_create(device, id, &s->stream, err) < 0 ||
-                   device_memory_alloc(s->stream, n, &s->card, err) < 0
+                   device_memory_alloc(s->stream, n, &s->memory, err) < 0
                ? -1
                : 0;
 }
@@ -63,8 +63,8 @@ static int copies_compare(struct sides *s, double *took_s, struct error *err)
 
     for (size_t i = 0; i < s->n; i++)
         s->there[i] = (unsigned char)(i * 2654435761u >> 24);
-    if (device_copy_in(s->device, s->id, s->card, s->there, s->n, err) < 0 ||
-        device_fetch(s->device, s->id, s->card, s->back, s->n, err) < 0)
+    if (device_copy_in(s->device, s->id, s->memory, s->there, s->n, err) < 0 ||
+        device_fetch(s->device, s->id, s->memory, s->back, s->n, err) < 0)
         return -1;
     *took_s = clock_now() - start;
     for (size_t i = 0; i < s->n; i++)
@@ -76,7 +76,7 @@ static int copies_compare(struct sides *s, double *took_s, struct error *err)
     return 0;
 }
 
-static int card_try(int device, int id, double *took_s, struct error *err)
+static int device_try(int device, int id, double *took_s, struct error *err)
 {
     struct sides s;
     int rc = sides_init(&s, device, id, COPIED, err);
@@ -87,29 +87,29 @@ static int card_try(int device, int id, double *took_s, struct error *err)
     return rc;
 }
 
-/* Which vendor's, for a worker that has cards? The one whose library is here. */
-static int card_try_any(int id, int *device, double *took_s, struct error *err)
+/* Which vendor's, for a worker that has GPUs? The one whose library is here. */
+static int device_try_any(int id, int *device, double *took_s, struct error *err)
 {
     struct error other;
     int rc;
 
     *device = RAYTRAIN_CUDA;
-    if (card_try(RAYTRAIN_CUDA, id, took_s, err) == 0)
+    if (device_try(RAYTRAIN_CUDA, id, took_s, err) == 0)
         return 0;
     if (err->code != RAYTRAIN_ENOTSUP)
         return -1;
-    rc = card_try(RAYTRAIN_HIP, id, took_s, &other);
+    rc = device_try(RAYTRAIN_HIP, id, took_s, &other);
     if (rc < 0 && other.code == RAYTRAIN_ENOTSUP)
         return -1; /* there is neither */
     *device = RAYTRAIN_HIP;
     return rc < 0 ? error_set(err, other.code, "%s", other.text) : 0;
 }
 
-static json_t *card_describe(int id)
+static json_t *device_describe(int id)
 {
     struct error err;
     double took_s = 0;
-    int device, rc = card_try_any(id, &device, &took_s, &err);
+    int device, rc = device_try_any(id, &device, &took_s, &err);
     json_t *one = json_pack("{s:i, s:i}", "id", id, "device", device);
 
     if (rc == 0) {
@@ -127,7 +127,7 @@ struct trial {
     pthread_mutex_t lock;
     pthread_cond_t went_on;
     int users, n, n_tried;
-    json_t *cards; /* NULL: not all have been tried */
+    json_t *devices; /* NULL: not all have been tried */
 };
 
 static void trial_leave(struct trial *t)
@@ -137,24 +137,24 @@ static void trial_leave(struct trial *t)
     pthread_mutex_unlock(&t->lock);
     if (!last)
         return;
-    json_decref(t->cards);
+    json_decref(t->devices);
     free(t);
 }
 
 static void *trial_run(void *arg)
 {
     struct trial *t = arg;
-    json_t *cards = json_array();
+    json_t *devices = json_array();
 
     for (int id = 0; id < t->n; id++) {
-        json_array_append_new(cards, card_describe(id));
+        json_array_append_new(devices, device_describe(id));
         pthread_mutex_lock(&t->lock);
         t->n_tried++;
         pthread_cond_signal(&t->went_on);
         pthread_mutex_unlock(&t->lock);
     }
     pthread_mutex_lock(&t->lock);
-    t->cards = cards;
+    t->devices = devices;
     pthread_cond_signal(&t->went_on);
     trial_leave(t);
     return NULL;
@@ -171,26 +171,26 @@ static struct timespec after(double seconds)
     return t;
 }
 
-/* The caller holds the lock. Has another card been tried, or are all of them? */
+/* The caller holds the lock. Has another GPU been tried, or are all of them? */
 static bool trial_goes_on(struct trial *t, int n_tried, double limit_s)
 {
     const struct timespec until = after(limit_s);
 
-    while (!t->cards && t->n_tried == n_tried)
+    while (!t->devices && t->n_tried == n_tried)
         if (pthread_cond_clockwait(&t->went_on, &t->lock, CLOCK_MONOTONIC, &until) ==
             ETIMEDOUT)
             break;
-    return t->cards || t->n_tried > n_tried;
+    return t->devices || t->n_tried > n_tried;
 }
 
 static json_t *trial_await(struct trial *t, double limit_s, void (*tried)(void *arg),
                            void *arg)
 {
     int n_tried = 0;
-    json_t *cards;
+    json_t *devices;
 
     pthread_mutex_lock(&t->lock);
-    while ((n_tried < t->n || !t->cards) && trial_goes_on(t, n_tried, limit_s)) {
+    while ((n_tried < t->n || !t->devices) && trial_goes_on(t, n_tried, limit_s)) {
         if (n_tried == t->n_tried)
             continue;
         n_tried++;
@@ -198,14 +198,14 @@ static json_t *trial_await(struct trial *t, double limit_s, void (*tried)(void *
         tried(arg);
         pthread_mutex_lock(&t->lock);
     }
-    cards = t->cards ? json_incref(t->cards) : json_string("silent");
-    if (!t->cards)
+    devices = t->devices ? json_incref(t->devices) : json_string("silent");
+    if (!t->devices)
         device_abandon();
     trial_leave(t);
-    return cards;
+    return devices;
 }
 
-json_t *card_trial_copies(int n, double limit_s, void (*tried)(void *arg), void *arg)
+json_t *device_trial_copies(int n, double limit_s, void (*tried)(void *arg), void *arg)
 {
     struct trial *t = calloc(1, sizeof *t);
     pthread_t thread;
@@ -224,17 +224,17 @@ json_t *card_trial_copies(int n, double limit_s, void (*tried)(void *arg), void 
     return trial_await(t, limit_s, tried, arg);
 }
 
-/* ---- A sum over the cards of all workers ---- */
+/* ---- A sum over the GPUs of all workers ---- */
 
 /* 1 to ROUND, again and again: float32 holds all whole numbers up to 2^24 alone. */
 #define ROUND 16
 
-float card_trial_number(int rank)
+float device_trial_number(int rank)
 {
     return (float)(rank % ROUND + 1);
 }
 
-int64_t card_trial_total(int size)
+int64_t device_trial_total(int size)
 {
     int64_t rounds = size / ROUND, rest = size % ROUND;
 
@@ -243,12 +243,12 @@ int64_t card_trial_total(int size)
 
 static int sum_compare(const float *numbers, int size, struct error *err)
 {
-    float sum = (float)card_trial_total(size);
+    float sum = (float)device_trial_total(size);
 
     for (size_t i = 0; i < N_SUMMED; i++)
         if (numbers[i] != sum)
             return error_set(err, RAYTRAIN_EFAILED,
-                             "a sum over the cards of all workers is %.9g, not %.0f",
+                             "a sum over the GPUs of all workers is %.9g, not %.0f",
                              numbers[i], sum);
     return 0;
 }
@@ -256,7 +256,7 @@ static int sum_compare(const float *numbers, int size, struct error *err)
 /* The user's own call. */
 static int sum_make(raytrain_context *ctx, struct sides *s, struct error *err)
 {
-    raytrain_tensor tensor = {.data = s->card,
+    raytrain_tensor tensor = {.data = s->memory,
                               .dtype = RAYTRAIN_FLOAT32,
                               .ndim = 1,
                               .shape = {N_SUMMED},
@@ -266,14 +266,14 @@ static int sum_make(raytrain_context *ctx, struct sides *s, struct error *err)
     int rc;
 
     for (size_t i = 0; i < N_SUMMED; i++)
-        numbers[i] = card_trial_number(ctx->comm->rank);
-    rc = device_copy_in(s->device, s->id, s->card, numbers, s->n, err);
+        numbers[i] = device_trial_number(ctx->comm->rank);
+    rc = device_copy_in(s->device, s->id, s->memory, numbers, s->n, err);
     if (comm_agree(ctx->user, rc, err) < 0)
         return -1;
     rc = raytrain_allreduce_tensor(ctx, &tensor, RAYTRAIN_SUM);
     if (rc != RAYTRAIN_OK)
         return error_set(err, (raytrain_status)rc, "%s", raytrain_last_error(ctx));
-    return device_fetch(s->device, s->id, s->card, s->back, s->n, err);
+    return device_fetch(s->device, s->id, s->memory, s->back, s->n, err);
 }
 
 /* Which way did it go? If not by NCCL or its like, whose reason is asked for once more. */
@@ -285,7 +285,7 @@ static int way_note(raytrain_context *ctx, int device, json_t *sum, struct error
     const struct nccl *nccl;
     struct error why = {0};
 
-    if (!ctx->cards.group) {
+    if (!ctx->devices.group) {
         if (device_group_create(&env, &group, &why, err) < 0)
             return -1;
         device_group_destroy(group);
@@ -297,7 +297,7 @@ static int way_note(raytrain_context *ctx, int device, json_t *sum, struct error
     return 0;
 }
 
-int card_trial_sum(raytrain_context *ctx, int device, json_t *sum, struct error *err)
+int device_trial_sum(raytrain_context *ctx, int device, json_t *sum, struct error *err)
 {
     struct sides s;
     int rc = sides_init(&s, device, 0, N_SUMMED * sizeof(float), err);
@@ -305,7 +305,7 @@ int card_trial_sum(raytrain_context *ctx, int device, json_t *sum, struct error 
     rc = comm_agree(ctx->user, rc, err);
     if (rc == 0) {
         rc = sum_make(ctx, &s, err);
-        if (!ctx->cards.lost)
+        if (!ctx->devices.lost)
             rc = comm_agree(ctx->user, rc, err);
     }
     if (rc == 0)

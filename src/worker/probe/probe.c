@@ -28,10 +28,10 @@
 #define N_SAVED   (1 << 18) /* float32: 1 MiB */
 #define HOST_ROOM 256
 
-/* For copies to a card and back: its driver may have to start. Less than the time after which
+/* For copies to a GPU and back: its driver may have to start. Less than the time after which
  * the launcher, without a sign of progress, says that workers hang (check/trial_run.c). */
-#define CARD_LIMIT_S 40.0
-/* Of each rank whose cards are slow: */
+#define DEVICE_LIMIT_S 40.0
+/* Of each rank whose GPUs are slow: */
 #define SIGN_S 5.0
 
 struct probe {
@@ -40,7 +40,7 @@ struct probe {
     const struct world *world;
     const char *dir;
     json_t *report;
-    int device; /* of this worker's card, with which all ranks can go on; RAYTRAIN_HOST: none */
+    int device; /* of this worker's GPU, with which all ranks can go on; RAYTRAIN_HOST: none */
     double signed_at;
 };
 
@@ -272,18 +272,19 @@ static int report_write(struct probe *p, struct error *err)
     return rc;
 }
 
-/* ---- Cards ---- */
+/* ---- GPUs ---- */
 
-/* Of the first card, if no card of this worker has failed. */
-static int device_of(const json_t *cards)
+/* Of the first GPU, if no GPU of this worker has failed. */
+static int device_of(const json_t *devices)
 {
-    for (size_t i = 0; i < json_array_size(cards); i++)
-        if (!json_is_null(json_object_get(json_array_get(cards, i), "failed")))
+    for (size_t i = 0; i < json_array_size(devices); i++)
+        if (!json_is_null(json_object_get(json_array_get(devices, i), "failed")))
             return RAYTRAIN_HOST;
-    return (int)json_integer_value(json_object_get(json_array_get(cards, 0), "device"));
+    return (int)json_integer_value(
+        json_object_get(json_array_get(devices, 0), "device"));
 }
 
-static void card_tried(void *arg)
+static void device_tried(void *arg)
 {
     struct probe *p = arg;
     double now = clock_now();
@@ -294,18 +295,19 @@ static void card_tried(void *arg)
     event_add_sign(p->ctx->env.log_dir);
 }
 
-static int cards_try(struct probe *p, struct error *err)
+static int devices_try(struct probe *p, struct error *err)
 {
     const char *each = getenv("RAYTRAIN_GPUS_PER_WORKER");
     int n = each ? atoi(each) : 0;
-    json_t *cards;
+    json_t *devices;
     int64_t able;
 
     p->signed_at = clock_now();
-    cards = n > 0 ? card_trial_copies(n, CARD_LIMIT_S, card_tried, p) : json_null();
-    p->device = device_of(cards);
+    devices =
+        n > 0 ? device_trial_copies(n, DEVICE_LIMIT_S, device_tried, p) : json_null();
+    p->device = device_of(devices);
     able = p->device != RAYTRAIN_HOST;
-    if (rank_facts_each(p->comm, "cards", cards, p->report, err) < 0 ||
+    if (rank_facts_each(p->comm, "devices", devices, p->report, err) < 0 ||
         p->comm->ops->allreduce(p->comm, &able, 1, COMM_INT64, COMM_MIN, err) < 0)
         return -1;
     if (!able)
@@ -315,7 +317,7 @@ static int cards_try(struct probe *p, struct error *err)
 
 /* A library that fails is no reason not to finish: all ranks return the same. But if a rank
  * does not answer, there is no more to ask. */
-static int card_sum_try(struct probe *p, struct error *err)
+static int device_sum_try(struct probe *p, struct error *err)
 {
     json_t *sum;
     struct error why;
@@ -323,14 +325,14 @@ static int card_sum_try(struct probe *p, struct error *err)
     if (p->device == RAYTRAIN_HOST)
         return 0;
     sum = json_object();
-    json_object_set_new(p->report, "card_sum", sum);
+    json_object_set_new(p->report, "device_sum", sum);
     if (comm_agree(p->comm, report_write(p, err), err) < 0)
         return -1;
     if (p->comm->rank == 0) /* NCCL's own limit, for all ranks to connect, begins now */
         event_add_sign(p->ctx->env.log_dir);
-    if (card_trial_sum(p->ctx, p->device, sum, &why) < 0)
+    if (device_trial_sum(p->ctx, p->device, sum, &why) < 0)
         json_object_set_new(sum, "failed", json_text(why.text));
-    if (!p->ctx->cards.lost)
+    if (!p->ctx->devices.lost)
         return 0;
     if (report_write(p, err) == 0)
         error_set(err, why.code, "%s", why.text);
@@ -342,14 +344,14 @@ static int card_sum_try(struct probe *p, struct error *err)
 static int probe_run(struct probe *p, struct error *err)
 {
     static int (*const steps[])(struct probe * p, struct error * err) = {
-        sum_try,   facts_gather, names_try,      clocks_try, link_try,     hdf5_try,
-        trees_try, shared_try,   checkpoint_try, cards_try,  card_sum_try,
+        sum_try,   facts_gather, names_try,      clocks_try,  link_try,       hdf5_try,
+        trees_try, shared_try,   checkpoint_try, devices_try, device_sum_try,
     };
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         int rc = steps[i](p, err);
 
-        if (p->ctx->cards.lost || comm_agree(p->comm, rc, err) < 0 ||
+        if (p->ctx->devices.lost || comm_agree(p->comm, rc, err) < 0 ||
             report_write(p, err) < 0)
             return -1;
     }

@@ -37,11 +37,11 @@
 struct gpu_watch {
     char *log_dir, *node, *run_dir, *visible; /* as in gpu_watch_spec */
     pthread_t thread;
-    struct nvml_card cards[NVML_CARDS_MAX];
+    struct nvml_device devices[NVML_DEVICES_MAX];
     int n;
     struct nvml_errors *errors;
-    bool lost[NVML_CARDS_MAX];
-    int seen[NVML_CARDS_MAX]; /* the last Xid of each */
+    bool lost[NVML_DEVICES_MAX];
+    int seen[NVML_DEVICES_MAX]; /* the last Xid of each */
 };
 
 /* What the threads share. It outlives the watch, since the thread may be in a call that
@@ -104,11 +104,11 @@ static int fullest_first(const void *a, const void *b)
     return x != y ? (x < y ? 1 : -1) : 0;
 }
 
-/* The processes of a card that are not of this run, the fullest first. -1: all are. */
-static int others_find(const struct gpu_watch *w, const struct nvml_card *card,
+/* The processes of a GPU that are not of this run, the fullest first. -1: all are. */
+static int others_find(const struct gpu_watch *w, const struct nvml_device *device,
                        struct nvml_process found[PROCESSES_MAX])
 {
-    int n = nvml_processes(card, found, PROCESSES_MAX), others = 0;
+    int n = nvml_processes(device, found, PROCESSES_MAX), others = 0;
 
     for (int i = 0; i < n; i++)
         if (!process_is_own(w, found[i].pid))
@@ -137,18 +137,18 @@ static void processes_print(const struct nvml_process found[], int n, FILE *out)
 }
 
 /* "GPU 1 (PCI 00000000:41:00.0)" */
-static void card_print(const struct nvml_card *card, FILE *out)
+static void device_print(const struct nvml_device *device, FILE *out)
 {
-    fprintf(out, "GPU %d", card->number);
-    if (card->is_instance)
-        fprintf(out, ", instance %s,", card->uuid);
-    if (card->pci[0])
-        fprintf(out, " (PCI %s)", card->pci);
+    fprintf(out, "GPU %d", device->number);
+    if (device->is_instance)
+        fprintf(out, ", instance %s,", device->uuid);
+    if (device->pci[0])
+        fprintf(out, " (PCI %s)", device->pci);
 }
 
 /* At the start the worker itself uses no memory, or not much. Others of this run that
  * share the GPU may have started before. */
-static void fill_look(const struct gpu_watch *w, const struct nvml_card *card)
+static void fill_look(const struct gpu_watch *w, const struct nvml_device *device)
 {
     struct nvml_process others[PROCESSES_MAX];
     struct nvml_memory m;
@@ -156,13 +156,13 @@ static void fill_look(const struct gpu_watch *w, const struct nvml_card *card)
     FILE *out;
     int n;
 
-    if (nvml_memory(card, &m) != NVML_OK || m.total == 0 ||
+    if (nvml_memory(device, &m) != NVML_OK || m.total == 0 ||
         (double)m.free >= FREE_LEAST * (double)m.total ||
-        (n = others_find(w, card, others)) < 0)
+        (n = others_find(w, device, others)) < 0)
         return;
     if (!(out = fmemopen(text, sizeof text - 1, "w")))
         return;
-    card_print(card, out);
+    device_print(device, out);
     fprintf(out, " of node %s has %.1f of %.1f GiB free: ", w->node,
             (double)m.free / GIB, (double)m.total / GIB);
     processes_print(others, n, out);
@@ -174,7 +174,7 @@ static void fill_look(const struct gpu_watch *w, const struct nvml_card *card)
 
 /* ---- Errors ---- */
 
-static void error_report(struct gpu_watch *w, const struct nvml_card *card,
+static void error_report(struct gpu_watch *w, const struct nvml_device *device,
                          bool hardware, const char *what)
 {
     char text[ERROR_TEXT_MAX] = "";
@@ -182,7 +182,7 @@ static void error_report(struct gpu_watch *w, const struct nvml_card *card,
 
     if (!out)
         return;
-    card_print(card, out);
+    device_print(device, out);
     fprintf(out, " of node %s %s", w->node, what);
     fclose(out);
     event_add_gpu_error(w->log_dir, w->node, hardware, text);
@@ -202,22 +202,23 @@ static void errors_look(struct gpu_watch *w)
             continue;
         w->seen[at] = xid;
         snprintf(what, sizeof what, "reported Xid %d (%s)", xid, nvml_xid_text(xid));
-        error_report(w, &w->cards[at], nvml_xid_is_hardware(xid), what);
+        error_report(w, &w->devices[at], nvml_xid_is_hardware(xid), what);
     }
 }
 
 /* ---- Samples ---- */
 
-static bool card_sample(struct gpu_watch *w, int i, struct gpu_sample *sum,
-                        int *measured)
+static bool device_sample(struct gpu_watch *w, int i, struct gpu_sample *sum,
+                          int *measured)
 {
     struct nvml_memory m;
     double percent;
 
-    switch (w->lost[i] ? NVML_LOST : nvml_memory(&w->cards[i], &m)) {
+    switch (w->lost[i] ? NVML_LOST : nvml_memory(&w->devices[i], &m)) {
     case NVML_LOST:
         if (!w->lost[i])
-            error_report(w, &w->cards[i], true, "is lost: it does not answer any more");
+            error_report(w, &w->devices[i], true,
+                         "is lost: it does not answer any more");
         w->lost[i] = true;
         return false;
     case NVML_UNKNOWN:
@@ -227,7 +228,7 @@ static bool card_sample(struct gpu_watch *w, int i, struct gpu_sample *sum,
     }
     sum->memory_used += (double)m.used;
     sum->memory_total += (double)m.total;
-    if (nvml_utilization(&w->cards[i], &percent) == NVML_OK) {
+    if (nvml_utilization(&w->devices[i], &percent) == NVML_OK) {
         sum->utilization += percent;
         ++*measured;
     }
@@ -241,7 +242,7 @@ static void sample_take(struct gpu_watch *w)
     bool all = w->n > 0;
 
     for (int i = 0; i < w->n; i++)
-        all = card_sample(w, i, &sum, &measured) && all;
+        all = device_sample(w, i, &sum, &measured) && all;
     sum.utilization = measured == w->n ? sum.utilization / w->n : -1;
     pthread_mutex_lock(&shared.lock);
     if (all) {
@@ -298,10 +299,10 @@ static void look_on(struct gpu_watch *w)
     double sampled = clock_now();
     bool now = false;
 
-    w->n = nvml_cards(w->visible, w->cards);
-    w->errors = nvml_errors_watch(w->cards, w->n);
+    w->n = nvml_devices(w->visible, w->devices);
+    w->errors = nvml_errors_watch(w->devices, w->n);
     for (int i = 0; i < w->n; i++)
-        fill_look(w, &w->cards[i]);
+        fill_look(w, &w->devices[i]);
     sample_take(w);
     do {
         errors_look(w);

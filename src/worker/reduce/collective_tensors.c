@@ -2,8 +2,8 @@
  * collective_tensors.c - the collectives of raytrain.h for tensors, whose data may be on a
  * device.
  *
- * If those of all ranks are on cards that can form a group (device_group.c), they are queued
- * there. Else what is on a card is copied to host memory, through pinned pieces, and the result
+ * If those of all ranks are on GPUs that can form a group (device_group.c), they are queued
+ * there. Else what is on a GPU is copied to host memory, through pinned pieces, and the result
  * back; what is only copied between ranks stays there, if the MPI library says that it takes
  * such memory. So ranks need not all have them on the same kind of device, and then get the bits
  * of a call in host memory.
@@ -36,7 +36,7 @@ struct call {
     bool copies;        /* ranks combine nothing */
 
     /* As in collective_calls.h. */
-    int (*match)(const struct call *c, bool *cards);
+    int (*match)(const struct call *c, bool *devices);
     int (*queue)(const struct call *c, struct device_group *g, struct error *err);
     /* The call of raytrain.h, in host memory: a raytrain_status. */
     int (*host)(const struct call *c);
@@ -153,36 +153,37 @@ static int host_run(struct call *c)
     return rc < 0 ? failed(c) : status;
 }
 
-static bool cards_may(const struct call *c)
+static bool devices_may(const struct call *c)
 {
     const raytrain_tensor *recv = c->recv.tensor, *send = c->send.tensor;
 
-    return session_cards_may(c->ctx, recv) &&
+    return session_devices_may(c->ctx, recv) &&
            (!send ||
             (send->device == recv->device && send->device_id == recv->device_id));
 }
 
-static int cards_queue(const struct call *c, struct device_group *g, struct error *err)
+static int devices_queue(const struct call *c, struct device_group *g,
+                         struct error *err)
 {
     return device_group_begin(g, err) < 0 || c->queue(c, g, err) < 0
                ? -1
                : device_group_end(g, err);
 }
 
-/* *made: it was, on cards, with this status or without success. */
-static int cards_run(const struct call *c, bool *made)
+/* *made: it was, on GPUs, with this status or without success. */
+static int devices_run(const struct call *c, bool *made)
 {
     struct error *err = &c->ctx->error;
     struct device_group *g = NULL;
-    bool cards = false;
+    bool devices = false;
 
     *made = true;
-    if (c->match(c, &cards) < 0)
+    if (c->match(c, &devices) < 0)
         return session_status(c->ctx, -1);
-    if (cards && session_cards(c->ctx, c->recv.tensor, &g, err) < 0)
+    if (devices && session_devices(c->ctx, c->recv.tensor, &g, err) < 0)
         return failed(c);
     *made = g != NULL;
-    return g && cards_queue(c, g, err) < 0 ? failed(c) : RAYTRAIN_OK;
+    return g && devices_queue(c, g, err) < 0 ? failed(c) : RAYTRAIN_OK;
 }
 
 /* The tensors are checked. */
@@ -191,17 +192,17 @@ static int call_run(struct call *c)
     bool made = false;
     int status = RAYTRAIN_OK;
 
-    if (c->ctx->comm->size > 1 && cards_may(c))
-        status = cards_run(c, &made);
+    if (c->ctx->comm->size > 1 && devices_may(c))
+        status = devices_run(c, &made);
     return made ? status : host_run(c);
 }
 
 /* ---- Allreduce ---- */
 
-static int allreduce_match(const struct call *c, bool *cards)
+static int allreduce_match(const struct call *c, bool *devices)
 {
     return session_allreduce_match(c->ctx, elements(&c->recv), c->recv.tensor->dtype,
-                                   c->op, cards);
+                                   c->op, devices);
 }
 
 static int allreduce_queue(const struct call *c, struct device_group *g,
@@ -241,9 +242,9 @@ int raytrain_allreduce_tensor(raytrain_context *ctx, const raytrain_tensor *tens
 
 /* ---- Broadcast ---- */
 
-static int broadcast_match(const struct call *c, bool *cards)
+static int broadcast_match(const struct call *c, bool *devices)
 {
-    return session_broadcast_match(c->ctx, c->recv.bytes, c->root, cards);
+    return session_broadcast_match(c->ctx, c->recv.bytes, c->root, devices);
 }
 
 static int broadcast_queue(const struct call *c, struct device_group *g,
@@ -300,9 +301,9 @@ static int gathered_check(const struct call *c, struct error *err)
         raytrain_dtype_name(send->tensor->dtype));
 }
 
-static int allgather_match(const struct call *c, bool *cards)
+static int allgather_match(const struct call *c, bool *devices)
 {
-    return session_allgather_match(c->ctx, c->send.bytes, cards);
+    return session_allgather_match(c->ctx, c->send.bytes, devices);
 }
 
 static int allgather_queue(const struct call *c, struct device_group *g,

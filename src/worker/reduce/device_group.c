@@ -1,5 +1,5 @@
 /*
- * device_group.c - the group of cards (device/group.h) on which the user's collectives of tensors
+ * device_group.c - the group of GPUs (device/group.h) on which the user's collectives of tensors
  * are, if there can be one: made by the first such call.
  */
 #include "session/session.h"
@@ -11,9 +11,9 @@
 #include "reduce/device_group.h"
 #include "wireup/wireup.h"
 
-bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tensor)
+bool session_devices_may(const raytrain_context *ctx, const raytrain_tensor *tensor)
 {
-    const struct session_cards *c = &ctx->cards;
+    const struct session_devices *c = &ctx->devices;
 
     if (tensor->device == RAYTRAIN_HOST)
         return false;
@@ -32,11 +32,11 @@ static int id_share(void *arg, void *id, size_t n, struct error *err)
 
     if (!w)
         return ctx->comm->ops->bcast(ctx->comm, id, n, 0, err);
-    if (wireup_exchange(w, "cards", id, ctx->comm->rank == 0 ? n : 0, err) < 0)
+    if (wireup_exchange(w, "devices", id, ctx->comm->rank == 0 ? n : 0, err) < 0)
         return -1;
     if (ctx->comm->rank == 0)
         return 0;
-    if (wireup_peer_get(w, 0, "cards", &got, &n_got, err) < 0)
+    if (wireup_peer_get(w, 0, "devices", &got, &n_got, err) < 0)
         return -1;
     if (n_got == n)
         memcpy(id, got, n);
@@ -66,11 +66,11 @@ static void absent(void *arg, char list[RANK_LIST_MAX])
 /* Rank 0 reports it, once. */
 static void staged(raytrain_context *ctx, const struct error *why)
 {
-    if (!ctx->cards.said && ctx->comm->rank == 0)
+    if (!ctx->devices.said && ctx->comm->rank == 0)
         event_add(ctx->env.log_dir, EVENT_WARNING,
-                  "collectives of tensors on cards go through host memory: %s",
+                  "collectives of tensors on GPUs go through host memory: %s",
                   why->text);
-    ctx->cards.said = true;
+    ctx->devices.said = true;
 }
 
 /* NCCL has failed, on all ranks for the same reason. With "auto", and if all ranks are there,
@@ -84,7 +84,7 @@ static int failure_take(raytrain_context *ctx, bool lost, struct error *err)
         return -1;
     if (falls_back && !lost) {
         staged(ctx, err);
-        ctx->cards.given_up = true;
+        ctx->devices.given_up = true;
         return 0;
     }
     if (lost)
@@ -96,8 +96,8 @@ static int failure_take(raytrain_context *ctx, bool lost, struct error *err)
         err->text);
 }
 
-int session_cards_group(raytrain_context *ctx, struct comm *comm, int device, int id,
-                        struct device_group **out, bool *lost, struct error *err)
+int session_devices_group(raytrain_context *ctx, struct comm *comm, int device, int id,
+                          struct device_group **out, bool *lost, struct error *err)
 {
     const struct run_config *cfg = &ctx->env.config->run_config;
     struct device_group_env env = {.comm = comm,
@@ -114,7 +114,7 @@ int session_cards_group(raytrain_context *ctx, struct comm *comm, int device, in
 
     *out = NULL;
     *lost = false;
-    if (cfg->device_collectives == COLLECTIVES_HOST || ctx->cards.given_up)
+    if (cfg->device_collectives == COLLECTIVES_HOST || ctx->devices.given_up)
         return 0;
     if (device_group_create(&env, out, &why, err) < 0)
         return failure_take(ctx, *lost, err);
@@ -123,17 +123,17 @@ int session_cards_group(raytrain_context *ctx, struct comm *comm, int device, in
     return 0;
 }
 
-int session_cards(raytrain_context *ctx, const raytrain_tensor *tensor,
-                  struct device_group **out, struct error *err)
+int session_devices(raytrain_context *ctx, const raytrain_tensor *tensor,
+                    struct device_group **out, struct error *err)
 {
-    struct session_cards *c = &ctx->cards;
+    struct session_devices *c = &ctx->devices;
     bool lost;
 
     *out = c->group;
     if (c->asked)
         return 0;
-    if (session_cards_group(ctx, ctx->user, (int)tensor->device, tensor->device_id, out,
-                            &lost, err) < 0) {
+    if (session_devices_group(ctx, ctx->user, (int)tensor->device, tensor->device_id,
+                              out, &lost, err) < 0) {
         c->lost = lost;
         return -1;
     }

@@ -7,18 +7,18 @@
 #include "session/session.h"
 
 /*
- * device_group.c: the group of cards for the user's collectives. Is this memory of a card that
+ * device_group.c: the group of GPUs for the user's collectives. Is this GPU memory that
  * may be in it? Not after the ranks have found that there is none.
  */
-bool session_cards_may(const raytrain_context *ctx, const raytrain_tensor *tensor);
+bool session_devices_may(const raytrain_context *ctx, const raytrain_tensor *tensor);
 /* COLLECTIVE, with a tensor that may: *out is the group, made by the first call. NULL on all
  * ranks if there is none, which is reported once. */
-int session_cards(raytrain_context *ctx, const raytrain_tensor *tensor,
-                  struct device_group **out, struct error *err);
-/* COLLECTIVE. A group of the cards of all ranks, on `comm`; *out is NULL, on all ranks, if the
+int session_devices(raytrain_context *ctx, const raytrain_tensor *tensor,
+                    struct device_group **out, struct error *err);
+/* COLLECTIVE. A group of the GPUs of all ranks, on `comm`; *out is NULL, on all ranks, if the
  * tensors go through host memory, which is reported unless it was asked for. *lost becomes true
  * if comm cannot be used or freed any more, since a rank does not answer. */
-int session_cards_group(raytrain_context *ctx, struct comm *comm, int device, int id,
-                        struct device_group **out, bool *lost, struct error *err);
+int session_devices_group(raytrain_context *ctx, struct comm *comm, int device, int id,
+                          struct device_group **out, bool *lost, struct error *err);
 
 #endif

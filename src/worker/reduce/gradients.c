@@ -44,12 +44,12 @@ static int place_check(const struct gradients *g, const raytrain_tensor *t,
         return 0;
     return error_set(err, RAYTRAIN_EINVAL,
                      "%s: %s %zu is %s, and gradient 0 %s: a reducer needs all tensors "
-                     "in host memory, or all on one card",
+                     "in host memory, or all on one GPU",
                      g->call, what, i, tensor_place(t, here),
                      tensor_place(first, there));
 }
 
-/* Is it memory of its card? Of a tensor that is otherwise correct. */
+/* Is it memory of its GPU? Of a tensor that is otherwise correct. */
 static int memory_check(const struct gradients *g, const raytrain_tensor *t,
                         const char *what, size_t i, struct error *err)
 {
@@ -152,12 +152,12 @@ static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
 static void gradients_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     const struct gradients *g = arg;
-    bool on_card = g->n > 0 && g->list[0].device != RAYTRAIN_HOST;
+    bool on_device = g->n > 0 && g->list[0].device != RAYTRAIN_HOST;
     size_t used =
         (size_t)snprintf(text, CALL_TEXT_MAX,
                          "called %s() of %zu gradients in buckets of %zu "
                          "bytes%s:",
-                         g->call, g->n, g->bucket_bytes, on_card ? ", on a card" : "");
+                         g->call, g->n, g->bucket_bytes, on_device ? ", on a GPU" : "");
 
     for (size_t i = 0; i < g->n && used < CALL_TEXT_MAX; i++) {
         const raytrain_tensor *t = &g->list[i];

@@ -21,7 +21,7 @@ size_t gradient_bytes(const raytrain_tensor *t);
 
 /* Their types have means, and their sizes can be counted in memory, also as float32;
  * parameters have the shapes of their gradients; all of them are in host memory, or in memory
- * of one card, as they say. */
+ * of one GPU, as they say. */
 int gradients_check(const struct gradients *g, struct error *err);
 
 /* COLLECTIVE. Do all ranks create a reducer of the same types, shapes and size of

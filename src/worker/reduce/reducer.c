@@ -123,7 +123,7 @@ static int step_end(raytrain_reducer *r, struct error *err)
 
 /* ---- The calls ---- */
 
-/* COLLECTIVE. Memory on cards goes through host memory if the cards cannot form a group,
+/* COLLECTIVE. Memory on GPUs goes through host memory if the GPUs cannot form a group,
  * which is reported. */
 static int way_choose(raytrain_reducer *r, struct error *err)
 {
@@ -132,8 +132,8 @@ static int way_choose(raytrain_reducer *r, struct error *err)
     r->way = r->device == RAYTRAIN_HOST ? &reducer_host : &reducer_staged;
     if (r->device == RAYTRAIN_HOST || r->comm->size == 1)
         return 0;
-    if (session_cards_group(r->ctx, r->comm, r->device, r->device_id, &r->group, &lost,
-                            err) < 0) {
+    if (session_devices_group(r->ctx, r->comm, r->device, r->device_id, &r->group,
+                              &lost, err) < 0) {
         if (lost)
             r->comm = NULL; /* it is left to the MPI library */
         return -1;

@@ -1,10 +1,10 @@
 /*
- * reducer_group.c - the way of gradients on cards that form a group (device/group.h): buckets
- * are reduced by the library of the cards, in place and without host memory.
+ * reducer_group.c - the way of gradients on GPUs that form a group (device/group.h): buckets
+ * are reduced by the library of the GPUs, in place and without host memory.
  *
  * The host queues a bucket once all of its gradients are complete, and goes on. The group's
  * stream comes after the caller's at each ready(), and the caller's after the group's at the
- * end of a step. So this process waits neither for the card nor for other ranks.
+ * end of a step. So this process waits neither for the GPU nor for other ranks.
  *
  * Tensors that are not adjacent are combined one by one, in one call of the library, except
  * in a sharded bucket. The parameters of a sharded bucket are copied between ranks at once if
@@ -17,7 +17,7 @@
 
 struct grouped {
     struct device_stream *stream; /* for memory alone */
-    void *card_memory;            /* for tensors without memory of their own */
+    void *device_memory;          /* for tensors without memory of their own */
     struct device_span *spans;    /* of the tensors of one bucket */
     size_t *cuts;                 /* of one tensor, or of the parameters of a bucket */
     char **params; /* of each bucket: where its parameters begin; NULL: one by one */
@@ -43,10 +43,10 @@ static int group_place_tensors(raytrain_reducer *r, struct error *err)
     int rc = grouped_open(r, err);
 
     if (rc == 0 && bytes > 0)
-        rc = device_memory_alloc(r->grouped->stream, bytes, &r->grouped->card_memory,
+        rc = device_memory_alloc(r->grouped->stream, bytes, &r->grouped->device_memory,
                                  err);
     if (rc == 0)
-        tensors_place(r, r->grouped->card_memory);
+        tensors_place(r, r->grouped->device_memory);
     return comm_agree(r->comm, rc, err);
 }
 
@@ -220,8 +220,8 @@ static bool group_close(raytrain_reducer *r, bool idle)
     r->group = NULL;
     if (!g)
         return idle;
-    if (g->card_memory)
-        device_memory_free(g->stream, g->card_memory);
+    if (g->device_memory)
+        device_memory_free(g->stream, g->device_memory);
     device_stream_destroy(g->stream);
     free(g->spans);
     free(g->cuts);

@@ -5,7 +5,7 @@
  * Tensors are grouped, in index order, into buckets of one element type. If the tensors
  * of a bucket are adjacent in memory, in the same order on every rank, the bucket is that
  * memory; otherwise it is what results if they are copied one after the other, in index
- * order. 16-bit floats are copied to buckets of float32, unless the library of the cards
+ * order. 16-bit floats are copied to buckets of float32, unless the library of the GPUs
  * combines them. So the elements of a bucket are the same, in the same order, wherever the
  * tensors are, and so are the bits of the means.
  *
@@ -36,7 +36,7 @@ struct bucket {
     char *span; /* where they begin, if they are adjacent; else NULL */
     size_t elements;
     const size_t *cuts; /* between the parts of the ranks; NULL: not sharded */
-    bool finished;      /* it has its means, or the card will have them */
+    bool finished;      /* it has its means, or the GPU will have them */
     /* In host memory: */
     char *data;  /* what is reduced; NULL: nothing, or it is not in host memory */
     char *owned; /* data, if it is to be freed */
@@ -108,7 +108,7 @@ int reducer_plan(raytrain_reducer *r, const struct gradients *g, struct error *e
  * bytes from base up to the end. */
 size_t tensors_place(raytrain_reducer *r, char *base);
 /* *is_one: one call can take these n > 0 bytes, which are those of adjacent tensors. Memory
- * of a card must be one allocation for that. */
+ * of a GPU must be one allocation for that. */
 int tensors_are_one(const raytrain_reducer *r, const void *data, size_t n, bool *is_one,
                     struct error *err);
 /* The same address, or the next one, at which another type may begin. */

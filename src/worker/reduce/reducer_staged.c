@@ -1,5 +1,5 @@
 /*
- * reducer_staged.c - the way of gradients on a card through host memory.
+ * reducer_staged.c - the way of gradients on a GPU through host memory.
  *
  * A complete bucket is copied out on a stream of the reducer's, once the caller's stream has
  * come to the point at which it was complete. When the copy is done, which the host asks
@@ -10,7 +10,7 @@
  * The numbers are reduced in the kind of memory that they would have if the tensors were on
  * the host, so that the means have the same bits: in that of the communicator if they are
  * widened, or if the reducer provides the memory of all tensors, else in memory of this
- * process. The card copies to and from pinned memory. That is the memory in which they are
+ * process. The GPU copies to and from pinned memory. That is the memory in which they are
  * reduced, unless they are widened, or the memory of the communicator cannot be pinned.
  *
  * A copy out comes after the copies back of the step before, since the caller's stream does,
@@ -28,7 +28,7 @@
 
 /* A bucket, or all parameters. */
 struct stage {
-    char *pinned; /* where the card copies from and to */
+    char *pinned; /* where the GPU copies from and to */
     struct device_mark fetched;
 };
 
@@ -42,7 +42,7 @@ struct common {
 struct staged {
     struct device_stream *out, *in;
     struct device_mark end;
-    void *card_memory;            /* for tensors without memory of their own */
+    void *device_memory;          /* for tensors without memory of their own */
     struct common common, params; /* of buckets; of parameters */
     void *pinned, *pinned_params; /* memory of this process */
     struct stage *stages;         /* of the buckets, then of the parameters */
@@ -78,9 +78,9 @@ static int staged_place_tensors(raytrain_reducer *r, struct error *err)
     int rc = staged_open(r, err);
 
     if (rc == 0 && bytes > 0)
-        rc = device_memory_alloc(r->staged->out, bytes, &r->staged->card_memory, err);
+        rc = device_memory_alloc(r->staged->out, bytes, &r->staged->device_memory, err);
     if (rc == 0)
-        tensors_place(r, r->staged->card_memory);
+        tensors_place(r, r->staged->device_memory);
     return comm_agree(r->comm, rc, err);
 }
 
@@ -205,9 +205,9 @@ static int staged_place_buckets(raytrain_reducer *r, struct error *err)
 
 /* ---- Copies ---- */
 
-/* A range of memory of the card, and its place in pinned memory. */
+/* A range of memory of the GPU, and its place in pinned memory. */
 struct run {
-    char *card, *host;
+    char *device, *host;
     size_t n_bytes;
 };
 
@@ -216,8 +216,10 @@ static int run_copy(const struct staged *s, const struct run *run, bool out,
 {
     if (run->n_bytes == 0)
         return 0;
-    return out ? device_stream_copy_out(s->out, run->host, run->card, run->n_bytes, err)
-               : device_stream_copy_in(s->in, run->card, run->host, run->n_bytes, err);
+    return out ? device_stream_copy_out(s->out, run->host, run->device, run->n_bytes,
+                                        err)
+               : device_stream_copy_in(s->in, run->device, run->host, run->n_bytes,
+                                       err);
 }
 
 /* What joins the run is copied with it: tensors of a bucket follow each other in pinned
@@ -387,7 +389,7 @@ static int staged_place_params(raytrain_reducer *r, struct error *err)
     return comm_agree(r->comm, rc, err);
 }
 
-/* Bytes [from, to) of parameter i: on the card, in pinned memory, and where ranks exchange
+/* Bytes [from, to) of parameter i: on the GPU, in pinned memory, and where ranks exchange
  * them, which may be the same place. */
 struct param_range {
     struct run run;
@@ -486,7 +488,7 @@ static int staged_gather(raytrain_reducer *r, struct error *err)
 
 /* ---- The end ---- */
 
-/* Has the card done all that is queued? After a failure it has given up all work. */
+/* Has the GPU done all that is queued? After a failure it has given up all work. */
 static bool copies_ended(struct staged *s)
 {
     struct error ignored;
@@ -507,8 +509,8 @@ static void memory_release(struct staged *s, bool idle)
         device_pinned_free(s->out, s->pinned);
     if (s->pinned_params)
         device_pinned_free(s->out, s->pinned_params);
-    if (s->card_memory)
-        device_memory_free(s->out, s->card_memory);
+    if (s->device_memory)
+        device_memory_free(s->out, s->device_memory);
 }
 
 static bool staged_close(raytrain_reducer *r, bool idle)

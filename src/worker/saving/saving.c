@@ -315,7 +315,7 @@ static void slow_copies_note(struct saving *s)
 
     if (device_copies_refused(s->copies, &why) && s->comm->rank == 0)
         event_add(s->target.log_dir, EVENT_WARNING,
-                  "training waits while tensors on cards are copied for checkpoints, "
+                  "training waits while tensors on GPUs are copied for checkpoints, "
                   "since the memory for the copy cannot be pinned: %s",
                   why.text);
 }

@@ -10,7 +10,7 @@
  * The companion of a command that was asked to end before it used its session says so in
  * that exchange: then the training has stopped.
  *
- * A call whose memory is on a card is one of another kind than that with host memory. If ranks
+ * A call whose memory is on a GPU is one of another kind than that with host memory. If ranks
  * disagree in that alone, all of them make the call again with host memory.
  */
 #include "session/session.h"
@@ -69,9 +69,9 @@ static int disagreement_explain(const struct call_text *all, int size,
 static bool has_any_place(int kind)
 {
     return kind == CALL_ALLREDUCE || kind == CALL_ALLREDUCE_LARGE ||
-           kind == CALL_ALLREDUCE_CARDS || kind == CALL_BROADCAST ||
-           kind == CALL_BROADCAST_CARDS || kind == CALL_ALLGATHER ||
-           kind == CALL_ALLGATHER_CARDS;
+           kind == CALL_ALLREDUCE_DEVICES || kind == CALL_BROADCAST ||
+           kind == CALL_BROADCAST_DEVICES || kind == CALL_ALLGATHER ||
+           kind == CALL_ALLGATHER_DEVICES;
 }
 
 /* Do the ranks make the same call, with memory in different places? */
@@ -187,15 +187,15 @@ int session_match_arguments(raytrain_context *ctx, const struct session_call *ca
     return lanes[0] == -lanes[1] ? 0 : disagreement(ctx, call, err);
 }
 
-int session_match_cards(raytrain_context *ctx, const struct session_call *call,
-                        uint64_t arguments, bool *cards, struct error *err)
+int session_match_devices(raytrain_context *ctx, const struct session_call *call,
+                          uint64_t arguments, bool *devices, struct error *err)
 {
     int64_t lanes[2];
     int rc;
 
     lanes_fill(lanes, arguments);
     rc = match(ctx, call, lanes, 2, COMM_INT64, COMM_MIN, err);
-    *cards = rc == 0;
+    *devices = rc == 0;
     if (rc < 0)
         return -1;
     return rc > 0 || lanes[0] == -lanes[1] ? 0 : disagreement(ctx, call, err);

@@ -1,6 +1,6 @@
 /*
  * collective_calls.c - the collectives of raytrain.h: allreduce, also of 16-bit floats;
- * broadcast; allgather; barrier. And how ranks agree on such a call with memory of cards.
+ * broadcast; allgather; barrier. And how ranks agree on such a call with GPU memory.
  */
 #include "session/collective_calls.h"
 
@@ -124,18 +124,18 @@ static int allreduce(raytrain_context *ctx, void *data, size_t n, raytrain_dtype
 }
 
 int session_allreduce_match(raytrain_context *ctx, size_t n, raytrain_dtype dtype,
-                            raytrain_op op, bool *cards)
+                            raytrain_op op, bool *devices)
 {
     struct reduction r = {n, dtype, op};
-    const struct session_call call = {CALL_ALLREDUCE_CARDS, reduction_say, &r};
+    const struct session_call call = {CALL_ALLREDUCE_DEVICES, reduction_say, &r};
     const struct reducible *type;
     enum comm_op combine;
 
     if (reduction_find(dtype, op, &type, &combine, &ctx->error) < 0)
         return -1;
     collective_wait_begin(&ctx->waiting, "allreduce");
-    return session_match_cards(ctx, &call, XXH3_64bits(&r, sizeof r), cards,
-                               &ctx->error);
+    return session_match_devices(ctx, &call, XXH3_64bits(&r, sizeof r), devices,
+                                 &ctx->error);
 }
 
 int raytrain_allreduce(raytrain_context *ctx, void *data, size_t n,
@@ -194,16 +194,16 @@ static int broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root
 }
 
 int session_broadcast_match(raytrain_context *ctx, size_t n_bytes, int root,
-                            bool *cards)
+                            bool *devices)
 {
     struct broadcast b = {n_bytes, root};
-    const struct session_call call = {CALL_BROADCAST_CARDS, broadcast_say, &b};
+    const struct session_call call = {CALL_BROADCAST_DEVICES, broadcast_say, &b};
 
     if (root_check(ctx, root) < 0)
         return -1;
     collective_wait_begin(&ctx->waiting, "broadcast");
-    return session_match_cards(ctx, &call, XXH3_64bits(&b, sizeof b), cards,
-                               &ctx->error);
+    return session_match_devices(ctx, &call, XXH3_64bits(&b, sizeof b), devices,
+                                 &ctx->error);
 }
 
 int raytrain_broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root)
@@ -247,13 +247,13 @@ static int allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
     return ctx->user->ops->allgather(ctx->user, send, n_bytes, recv, &ctx->error);
 }
 
-int session_allgather_match(raytrain_context *ctx, size_t n_bytes, bool *cards)
+int session_allgather_match(raytrain_context *ctx, size_t n_bytes, bool *devices)
 {
-    const struct session_call call = {CALL_ALLGATHER_CARDS, allgather_say, &n_bytes};
+    const struct session_call call = {CALL_ALLGATHER_DEVICES, allgather_say, &n_bytes};
 
     collective_wait_begin(&ctx->waiting, "allgather");
-    return session_match_cards(ctx, &call, XXH3_64bits(&n_bytes, sizeof n_bytes), cards,
-                               &ctx->error);
+    return session_match_devices(ctx, &call, XXH3_64bits(&n_bytes, sizeof n_bytes),
+                                 devices, &ctx->error);
 }
 
 int raytrain_allgather(raytrain_context *ctx, const void *send, size_t n_bytes,

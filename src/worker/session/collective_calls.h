@@ -1,10 +1,10 @@
 /*
  * collective_calls.h - how ranks agree on a collective call whose memory, on this rank, is on
- * a card.
+ * a GPU.
  *
  * COLLECTIVE over at least two ranks, instead of the call of raytrain.h. They check its
- * arguments as that does, and leave an error in the context: -1. *cards: all ranks make this
- * call, with memory of cards; nothing has been communicated yet. Else all of them make the call
+ * arguments as that does, and leave an error in the context: -1. *devices: all ranks make this
+ * call, with GPU memory; nothing has been communicated yet. Else all of them make the call
  * of raytrain.h, with host memory.
  */
 #ifndef RAYTRAIN_SESSION_COLLECTIVE_CALLS_H
@@ -13,9 +13,9 @@
 #include "session/session.h"
 
 int session_allreduce_match(raytrain_context *ctx, size_t n, raytrain_dtype dtype,
-                            raytrain_op op, bool *cards);
+                            raytrain_op op, bool *devices);
 int session_broadcast_match(raytrain_context *ctx, size_t n_bytes, int root,
-                            bool *cards);
-int session_allgather_match(raytrain_context *ctx, size_t n_bytes, bool *cards);
+                            bool *devices);
+int session_allgather_match(raytrain_context *ctx, size_t n_bytes, bool *devices);
 
 #endif

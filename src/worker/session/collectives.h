@@ -25,9 +25,9 @@ enum session_call_kind {
     CALL_CHECKPOINT_WAIT,
     CALL_OPEN,
     CALL_GRADIENTS,
-    CALL_ALLREDUCE_CARDS, /* on the cards of session_cards() */
-    CALL_BROADCAST_CARDS,
-    CALL_ALLGATHER_CARDS,
+    CALL_ALLREDUCE_DEVICES, /* on the GPUs of session_devices() */
+    CALL_BROADCAST_DEVICES,
+    CALL_ALLGATHER_DEVICES,
     CALL_GATHER,
     CALL_PREDICT
 };
@@ -50,10 +50,10 @@ int session_over(raytrain_context *ctx, int rank, struct error *err);
 /* With a number that stands for the arguments; its lowest bit does not count. */
 int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
                             uint64_t arguments, struct error *err);
-/* The same for a call whose memory is on a card. *cards: so it is on all ranks. Else they
+/* The same for a call whose memory is on a GPU. *devices: so it is on all ranks. Else they
  * make the call again, with host memory. */
-int session_match_cards(raytrain_context *ctx, const struct session_call *call,
-                        uint64_t arguments, bool *cards, struct error *err);
+int session_match_devices(raytrain_context *ctx, const struct session_call *call,
+                          uint64_t arguments, bool *devices, struct error *err);
 
 /* COLLECTIVE at the first call of each. NULL on failure. */
 struct comm *session_user_comm(raytrain_context *ctx, struct error *err);

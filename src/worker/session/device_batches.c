@@ -1,5 +1,5 @@
 /*
- * device_batches.c - batches of a dataset on a card: a place of dataset.h, with the columns
+ * device_batches.c - batches of a dataset on a GPU: a place of dataset.h, with the columns
  * one after the other in the slots of a feed (device/feed.h).
  *
  * All columns are copied whose rows are of one size: numbers, and the codes of words.
@@ -12,7 +12,7 @@
 #include "device/feed.h"
 #include "session/datasets.h"
 
-#define ALIGNMENT ((size_t)256) /* as of memory that a card allocates */
+#define ALIGNMENT ((size_t)256) /* as of memory that a GPU allocates */
 #define ELSEWHERE SIZE_MAX
 
 struct device_batches {
@@ -121,7 +121,7 @@ static struct device_batches *batches_create(const raytrain_dataset *ds, int dev
     return b;
 }
 
-/* Is there anything for a card? */
+/* Is there anything for a GPU? */
 static int columns_check(const raytrain_dataset *ds, struct error *err)
 {
     const struct frame *schema = dataset_schema(ds);

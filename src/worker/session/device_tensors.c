@@ -2,7 +2,7 @@
  * device_tensors.c - tensors of checkpoints whose data are on a device.
  *
  * What is put is copied when the report takes a snapshot (saving.h). What is read comes piece
- * by piece through pinned memory: while the card copies one, the next is read. If it is
+ * by piece through pinned memory: while the GPU copies one, the next is read. If it is
  * large, a few threads read, as for host memory.
  */
 #include "session/session.h"

@@ -359,7 +359,7 @@ int session_report_finish(raytrain_context *ctx, struct error *err)
 {
     struct combined c = {.report = {.kind = REPORT_FINISH}};
 
-    c.report.refused = device_cards_check(err) < 0;
+    c.report.refused = devices_check(err) < 0;
     if (report_combine(ctx, &c, err) < 0)
         return -1;
     if (c.block[LANE_ENDED].max > 0) {

@@ -95,7 +95,7 @@ void report_combined_free(struct combined *c)
 static int call_check(const raytrain_context *ctx, const struct call *call, size_t n,
                       struct error *err)
 {
-    if (device_cards_check(err) < 0)
+    if (devices_check(err) < 0)
         return -1;
     if (call->loose && call->loose->refused)
         return error_set(err, RAYTRAIN_EINVAL, "%s", call->loose->refused);

@@ -84,7 +84,7 @@ comm_once(raytrain_context *ctx, struct comm **slot,
 
 struct comm *session_user_comm(raytrain_context *ctx, struct error *err)
 {
-    if (ctx->cards.lost) {
+    if (ctx->devices.lost) {
         error_set(err, RAYTRAIN_ECOMM,
                   "a rank did not connect its GPU with those of the others, which "
                   "ended the collectives of all ranks");
@@ -350,14 +350,14 @@ static bool saves_linger(raytrain_context *ctx)
     return saving_linger(ctx->saving, LINGER_S) && tiers_linger(ctx->tiers, LINGER_S);
 }
 
-/* A save may be copying what waits for a collective of cards, which no rank completes. */
+/* A save may be copying what waits for a collective of GPUs, which no rank completes. */
 bool session_linger(raytrain_context *ctx)
 {
     device_groups_abort();
     return !ctx || saves_linger(ctx);
 }
 
-/* Not clean: what is copied to a card may never be complete, and a dataset waits for that. */
+/* Not clean: what is copied to a GPU may never be complete, and a dataset waits for that. */
 static void datasets_close(raytrain_context *ctx, bool clean)
 {
     for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++) {
@@ -402,9 +402,9 @@ void session_destroy(raytrain_context *ctx, bool clean)
     session_preemption_clear(ctx);
     session_random_clear(&ctx->random);
     if (clean) {
-        device_group_destroy(ctx->cards.group);
+        device_group_destroy(ctx->devices.group);
         device_end();
-        if (!ctx->cards.lost)
+        if (!ctx->devices.lost)
             comm_free(ctx->user);
         comm_free(ctx->store);
         comm_free(ctx->node);

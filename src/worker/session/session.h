@@ -86,14 +86,14 @@ struct session_preemption {
     char *text;        /* the answer, the same on every rank; NULL: none */
 };
 
-/* The cards on which the user's collectives are (device_group.c). */
-struct session_cards {
+/* The GPUs on which the user's collectives are (device_group.c). */
+struct session_devices {
     struct device_group *group;
     bool asked;     /* for the group; NULL then: there is none */
     bool said;      /* that there is none */
     bool given_up;  /* NCCL has failed, and is not used any more */
     bool lost;      /* a rank did not answer: ctx->user is of no use, and not freed */
-    int device, id; /* this rank's card in it */
+    int device, id; /* this rank's GPU in it */
 };
 
 struct raytrain_context {
@@ -105,7 +105,7 @@ struct raytrain_context {
     struct comm *comm;
     struct comm *user, *store, *node;
     struct collective_wait waiting;
-    struct session_cards cards;
+    struct session_devices devices;
 
     int64_t iteration, iterations_since_restore;
     double time_before; /* time_total_s when this attempt began */

@@ -4,7 +4,7 @@
  * (t/device/standin_cuda.c), where a kernel is a function of the host.
  *
  * It is no CUDA. A kernel runs when something waits for it, and gets pointers that can be
- * accessed in place of those to memory of the card. It runs as one block of one thread, which
+ * accessed in place of those to memory of the GPU. It runs as one block of one thread, which
  * a kernel must allow that works for any number of them; with STANDIN_CUDA_THREADS in the
  * environment, as the blocks and threads that the launch says, a block after the other.
  */
@@ -25,7 +25,7 @@
 extern "C" {
 #include "standin_cuda.h"
 int cuInit(unsigned int flags);
-int cuDevicePrimaryCtxRetain(void **context, int card);
+int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuCtxSetCurrent(void *context);
 int cuMemAlloc_v2(uint64_t *p, size_t n);
 int cuMemFree_v2(uint64_t p);
@@ -163,9 +163,9 @@ static inline int cudaGetLastError()
     return error;
 }
 
-static inline int cudaGetDevice(int *card)
+static inline int cudaGetDevice(int *device)
 {
-    *card = 0;
+    *device = 0;
     return standin_begin();
 }
 

@@ -45,7 +45,7 @@ def ensure_process_group(device: torch.device) -> None:
 
 def _backend(device: torch.device) -> str:
     """That of the user. Of one for each device ("cpu:gloo,cuda:nccl"), that of this
-    device alone where torch does not know others: before 2.0, and without cards."""
+    device alone where torch does not know others: before 2.0, and without GPUs."""
     backend = os.environ.get("RAYTRAIN_TORCH_BACKEND", "")
     of_device = dict(part.split(":", 1) for part in backend.split(",") if ":" in part)
     if of_device and (device.type == "cpu" or torch.__version__.startswith("1.")):
