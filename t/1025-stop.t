@@ -230,9 +230,9 @@ test_expect_success 'preemptions count on when the job is requeued, and other st
 	$run --name counted --resume --set run_config.failure_config.max_preemptions=1 \
 		--set train_loop_config.iterations=1 "$train" 2>err
 '
-# The same for a prediction, whose worker hangs at its tenth batch: before its first shard is
+# The same for a prediction, whose worker hangs at its tenth batch: before its first part is
 # complete, or after that.
-test_expect_success 'a prediction that makes no new shard is requeued once, and any other again and again' '
+test_expect_success 'a prediction that makes no new part is requeued once, and any other again and again' '
 	test_when_finished "rm bin/scontrol" && make_model && make_rows 4000 &&
 	requeued_prediction () {
 		predict_ends=$1 && shift && job_of 100 && rm -f back &&
@@ -245,7 +245,7 @@ test_expect_success 'a prediction that makes no new shard is requeued once, and 
 	set -- -o none.h5 --set train_loop_config.batch=10 &&
 	requeued_prediction 137 "$@" && echo "requeue 7" >expected && test_cmp expected back &&
 	requeued_prediction 75 "$@" && test_path_is_missing back &&
-	grep "no new shard" err && is_empty none.h5.run/shards &&
+	grep "no new part" err && is_empty none.h5.run/shards &&
 	for k in 1 2 3; do
 		requeued_prediction 137 -o some.h5 --set train_loop_config.batch=100 && test -e back &&
 		test "$(ls some.h5.run/shards | wc -l)" = $k || return 1

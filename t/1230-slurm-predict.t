@@ -31,8 +31,8 @@ test_expect_success 'two nodes predict the same' '
 	$predict -n 2 -o two.h5 "$model" 2>err && is_calm two.h5 && cluster clean 60
 '
 # There are 101 batches. When the gate is reached, each worker has begun 10 of them, and
-# completed a shard of 6.
-test_expect_success 'after kill -9 of a worker the others are started again for the missing shards' '
+# completed a part of 6.
+test_expect_success 'after kill -9 of a worker the others are started again for the missing parts' '
 	rm -f marks && start_run $predict -n 2 --max-failures 1 $marks -o worker.h5 &&
 	kill_on n2 && eventually grep -q "signal 9" err && : >gate && wait $pid &&
 	is_calm worker.h5 && batches_at_most 112 && cluster clean 60
@@ -44,15 +44,15 @@ test_expect_success 'a spare node takes the place of one that is lost' '
 	cluster poweroff n2 && eventually grep -q "lost node n2" err && : >gate && wait $pid &&
 	is_calm node.h5 && batches_at_most 112 && cluster revive n2 && cluster clean 60
 '
-test_expect_success 'a request to stop leaves complete shards, with which another machine goes on' '
+test_expect_success 'a request to stop leaves complete parts, with which another machine goes on' '
 	rm -f marks && start_run $predict -n 2 $marks -o stop.h5 && kill -USR1 $pid &&
 	eventually grep -q "stopping" err && : >gate && expect_status 75 wait $pid &&
 	grep -e --resume err && test_path_is_missing stop.h5 &&
-	ls stop.h5.run/shards >shards && made=$(wc -l <shards) && test "$made" -ge 2 &&
+	ls stop.h5.run/shards >parts && made=$(wc -l <parts) && test "$made" -ge 2 &&
 	rm marks && $elsewhere -n 1 $marks --resume -o stop.h5 "$model" 2>err &&
 	is_calm stop.h5 && batches_at_most $((101 - 6 * (made - 1))) && cluster clean 60
 '
-test_expect_success 'a batch job that is stopped is requeued, and makes the missing shards' '
+test_expect_success 'a batch job that is stopped is requeued, and makes the missing parts' '
 	rm -f ready gate err marks status &&
 	cat >job.sh <<-EOF &&
 	#!/bin/sh
@@ -66,7 +66,7 @@ test_expect_success 'a batch job that is stopped is requeued, and makes the miss
 	go_on && grep "goes back to the queue" err && eventually over &&
 	is_calm job.h5 && batches_at_most 101 && cluster clean 60
 '
-test_expect_success 'nodes that cache pages make the same file of their shards' '
+test_expect_success 'nodes that cache pages make the same file of their parts' '
 	mkdir cached && for node in n1 n2 n3 login; do
 		cluster cache $node "$PWD/cached" || return 1
 	done &&

@@ -206,7 +206,7 @@ test_expect_success 'workers learn together, checkpoints have what they learned,
 	    assert made["c"].tolist() == c.tolist(), made["c"]
 	    assert np.allclose(made["predictions"], 10 * (x - mean) / std, atol=1e-4, equal_nan=True)
 	    assert np.array_equal(made["x"], x, equal_nan=True), made["x"]
-	    os.environ["RAYTRAIN_FAULT"] = "predict.shard:3" # kills the worker that made it
+	    os.environ["RAYTRAIN_FAULT"] = "predict.part:3" # kills the worker that made it
 	    in_memory = from_numpy({"x": x, "y": y, "c": c}).materialize()
 	    again = predictor.predict(in_memory, num_workers=2, batch_size=64,
 	                              keep_columns=["x", "c"], launcher="local", output="killed.h5",

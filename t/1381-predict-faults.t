@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='kills and errors at each step of a prediction cost the shards in progress alone
+test_description='kills and errors at each step of a prediction cost the parts in progress alone
 
 Each case predicts with one fault point (src/common/util/fault.h) armed into a directory that
 has an earlier output, checks that this is whole, and goes on, with another number of workers.'
@@ -11,12 +11,12 @@ fault_points_needed
 predict="raytrain-predict --launcher local --checkpoint runs/model --data rows.npz
 	--columns id,x --set train_loop_config.batch=10"
 
-# POINT NUMBERS WRITE: the ranks, or else the shard, that reach the point; "write" if an error
+# POINT NUMBERS WRITE: the ranks, or else the part, that reach the point; "write" if an error
 # of the system call fails the prediction.
 cat >points <<\END
 predict.batch all -
 predict.write 5 write
-predict.shard 5 -
+predict.part 5 -
 predict.assembly all write
 predict.publish 0 write
 END

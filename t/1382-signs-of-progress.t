@@ -39,7 +39,7 @@ test_expect_success 'a fit that hangs is a hang' '
 	RAYTRAIN_FAULT=fit.block:1:stop expect_status 1 $run -n 2 --name stuck $limit -c fit.cfg \
 		"$model" 2>err && grep "rank 1 .*no report for 4 s" err && no_process_left
 '
-test_expect_success 'a shard may take longer than hang_timeout_s if its batches go on' '
+test_expect_success 'a part may take longer than hang_timeout_s if its batches go on' '
 	make_rows 200 && make_model &&
 	RAYTRAIN_FAULT=predict.batch:1:slow $predict -n 2 $limit --keep-run \
 		--set train_loop_config.batch=1 -o slow.csv "$model" 2>err &&

@@ -2,7 +2,7 @@
 # raytrain-predict with the network of the quick start, 784-512-512-10, on the images of
 # Fashion-MNIST four times over, on 2 workers with one thread each, against twice the speed of
 # the same computation in a single process. The speed is that of its last report: from the first
-# batch until all shards are on disk, without the start and without the output being put
+# batch until all parts are on disk, without the start and without the output being put
 # together.
 turns=7
 

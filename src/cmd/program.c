@@ -241,7 +241,7 @@ static int conclude_stop(const struct trainer *trainer,
             "  give the job more time (sbatch --time), or use a smaller "
             "--stop-before-end\n",
             name,
-            predict_config_predicts(&trainer->cfg->predict) ? "shard of predictions"
+            predict_config_predicts(&trainer->cfg->predict) ? "part of the predictions"
                                                             : "checkpoint");
     if (!quiet && requeue)
         program_say("%s: %s; job %s goes back to the queue\n", name, why, job.name);

@@ -107,7 +107,7 @@ int main(int argc, char *argv[])
     const struct program program = {
         .name = "raytrain-predict",
         .noun = "prediction",
-        .go_on = "to go on with the shards that are missing",
+        .go_on = "to go on with the parts that are missing",
         .always_saves = true,
         .parse = options_parse_predict,
         .help = options_help_predict,

@@ -74,7 +74,7 @@ static void mark(const struct predicting *m)
         close(fd);
 }
 
-/* Once a shard is complete on each rank. */
+/* Once a part is complete on each rank. */
 static void gate_wait(struct predicting *m)
 {
     const struct timespec short_time = {.tv_nsec = 10000000};

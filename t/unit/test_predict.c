@@ -1,4 +1,4 @@
-/* test_predict.c - the parts of a prediction: shards of rows, files of shards, and the
+/* test_predict.c - a prediction: how its rows are cut into parts, their files, and the
  * formats of the output. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,9 +25,9 @@
 
 static struct error err;
 
-/* ---- Shards of rows ---- */
+/* ---- Parts of rows ---- */
 
-static void shards_are_whole_batches_and_cover_all_rows(void **state)
+static void parts_are_whole_batches_and_cover_all_rows(void **state)
 {
     static const struct {
         uint64_t rows, batch, row_bytes;
@@ -42,9 +42,9 @@ static void shards_are_whole_batches_and_cover_all_rows(void **state)
 
         predict_plan_make(&plan, cases[i].rows, cases[i].batch, cases[i].row_bytes,
                           cases[i].workers);
-        assert_int_equal(plan.shard_rows % plan.batch, 0);
-        assert_true(plan.shard_rows == plan.batch ||
-                    plan.shard_rows * cases[i].row_bytes <= PREDICT_SHARD_BYTES);
+        assert_int_equal(plan.part_rows % plan.batch, 0);
+        assert_true(plan.part_rows == plan.batch ||
+                    plan.part_rows * cases[i].row_bytes <= PREDICT_PART_BYTES);
         for (uint64_t k = 0; k < plan.n; k++) {
             assert_int_equal(predict_plan_first(&plan, k), next);
             assert_true(predict_plan_count(&plan, k) > 0);
@@ -54,7 +54,7 @@ static void shards_are_whole_batches_and_cover_all_rows(void **state)
     }
 }
 
-static void ranks_take_all_missing_shards_in_equal_rounds(void **state)
+static void ranks_take_all_missing_parts_in_equal_rounds(void **state)
 {
     (void)state;
     for (uint64_t missing = 0; missing < 20; missing++)
@@ -91,63 +91,63 @@ static void reports_get_rarer_but_not_rarer_than_the_interval(void **state)
     assert_int_equal(predict_report_at(7, 100, 10 * PREDICT_REPORT_S), 8);
 }
 
-/* ---- Files of shards ---- */
+/* ---- Files of parts ---- */
 
-static void shard_put(uint64_t index)
+static void part_put(uint64_t index)
 {
     unsigned char text[] = "some bytes";
     struct predicted_stream streams[] = {{text, 4, 4}, {text, 10, 10}};
 
-    assert_int_equal(shard_file_write(".", index, 7, streams, 2, &err), 0);
+    assert_int_equal(output_part_write(".", index, 7, streams, 2, &err), 0);
 }
 
-static void a_shard_that_is_written_is_found(void **state)
+static void a_part_that_is_written_is_found(void **state)
 {
     uint64_t bytes[2];
 
     (void)state;
-    assert_int_equal(shard_file_look(".", 3, 7, 2, bytes, &err), 0);
-    shard_put(3);
-    assert_int_equal(shard_file_look(".", 3, 7, 2, bytes, &err), 1);
+    assert_int_equal(output_part_look(".", 3, 7, 2, bytes, &err), 0);
+    part_put(3);
+    assert_int_equal(output_part_look(".", 3, 7, 2, bytes, &err), 1);
     assert_int_equal(bytes[0], 4);
     assert_int_equal(bytes[1], 10);
     assert_int_equal(scratch_count("."), 1);
 }
 
-static void a_shard_of_other_rows_or_streams_is_not_believed(void **state)
+static void a_part_of_other_rows_or_streams_is_not_believed(void **state)
 {
     uint64_t bytes[3];
 
     (void)state;
-    shard_put(3);
-    assert_int_equal(shard_file_look(".", 3, 8, 2, bytes, &err), 0);
-    assert_int_equal(shard_file_look(".", 3, 7, 3, bytes, &err), 0);
+    part_put(3);
+    assert_int_equal(output_part_look(".", 3, 8, 2, bytes, &err), 0);
+    assert_int_equal(output_part_look(".", 3, 7, 3, bytes, &err), 0);
     assert_int_equal(rename("shard-000003", "shard-000004"), 0);
-    assert_int_equal(shard_file_look(".", 4, 7, 2, bytes, &err), 0);
+    assert_int_equal(output_part_look(".", 4, 7, 2, bytes, &err), 0);
 }
 
-static void a_shard_of_any_other_length_or_bytes_is_not_believed(void **state)
+static void a_part_of_any_other_length_or_bytes_is_not_believed(void **state)
 {
     uint64_t bytes[2];
     size_t n;
     char *whole;
 
     (void)state;
-    shard_put(0);
+    part_put(0);
     assert_int_equal(fs_read("shard-000000", &whole, &n, &err), 0);
     for (size_t k = 0; k < n; k++) {
         assert_int_equal(truncate("shard-000000", (off_t)k), 0);
-        assert_int_equal(shard_file_look(".", 0, 7, 2, bytes, &err), 0);
+        assert_int_equal(output_part_look(".", 0, 7, 2, bytes, &err), 0);
         assert_int_equal(fs_write_atomic("shard-000000", whole, n, 0666, &err), 0);
     }
     for (size_t k = 0; k < n; k++) {
         whole[k] ^= 1;
         assert_int_equal(fs_write_atomic("shard-000000", whole, n, 0666, &err), 0);
-        assert_int_equal(shard_file_look(".", 0, 7, 2, bytes, &err), 0);
+        assert_int_equal(output_part_look(".", 0, 7, 2, bytes, &err), 0);
         whole[k] ^= 1;
     }
     assert_int_equal(fs_write_atomic("shard-000000", whole, n, 0666, &err), 0);
-    assert_int_equal(shard_file_look(".", 0, 7, 2, bytes, &err), 1);
+    assert_int_equal(output_part_look(".", 0, 7, 2, bytes, &err), 1);
     free(whole);
 }
 
@@ -225,9 +225,9 @@ static void columns_add(struct predicted *p, enum predict_format format)
     assert_int_equal(predicted_add_strings(p, "s", LONGEST, &err), 0);
 }
 
-/* Publish the shards of the sample; their lengths are malloc'ed. */
-static uint64_t *shards_publish(const struct predicted *p,
-                                const struct predict_plan *plan)
+/* Publish the parts of the sample; their lengths are malloc'ed. */
+static uint64_t *parts_publish(const struct predicted *p,
+                               const struct predict_plan *plan)
 {
     size_t n = predicted_streams(p);
     uint64_t *bytes = calloc(plan->n * n, sizeof *bytes);
@@ -246,7 +246,7 @@ static uint64_t *shards_publish(const struct predicted *p,
         struct predicted_stream streams[4] = {{NULL, 0, 0}};
 
         assert_int_equal(p->format->append(p, streams, data, rows, &err), 0);
-        assert_int_equal(shard_file_write(".", i, rows, streams, n, &err), 0);
+        assert_int_equal(output_part_write(".", i, rows, streams, n, &err), 0);
         for (size_t k = 0; k < n; k++) {
             bytes[i * n + k] = streams[k].n;
             free(streams[k].data);
@@ -270,7 +270,7 @@ static char *file_of(enum predict_format format, int ranks, size_t *n)
     struct predict_plan plan;
     struct predicted p;
     struct assembly a = {
-        .shards = ".", .output = "./out", .plan = &plan, .predicted = &p};
+        .parts = ".", .output = "./out", .plan = &plan, .predicted = &p};
     uint64_t *bytes;
     char *data;
     int rc[THREAD_COMM_MAX];
@@ -278,7 +278,7 @@ static char *file_of(enum predict_format format, int ranks, size_t *n)
     predict_plan_set(&plan, ROWS, 2, 4);
     columns_add(&p, format);
     assert_int_equal(p.format->check(&p, &err), 0);
-    bytes = shards_publish(&p, &plan);
+    bytes = parts_publish(&p, &plan);
     a.bytes = bytes;
     thread_comm_run(ranks, assemble, &a, rc);
     for (int r = 0; r < ranks; r++)
@@ -429,7 +429,7 @@ static void a_record_is_kept_and_compared(void **state)
     assert_int_equal(predict_record_save(".", first, &err), 0);
     assert_int_equal(predict_record_load(".", &kept, &err), 0);
     assert_int_equal(predict_record_compare(kept, first, &err), 0);
-    assert_int_equal(predict_record_shard_rows(kept), 8);
+    assert_int_equal(predict_record_part_rows(kept), 8);
     assert_int_equal(predict_record_compare(kept, other, &err), -1);
     assert_non_null(strstr(err.text, "batch 2"));
     assert_int_equal(predict_record_compare(kept, another, &err), -1);
@@ -443,12 +443,12 @@ static void a_record_is_kept_and_compared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shards_are_whole_batches_and_cover_all_rows),
-        cmocka_unit_test(ranks_take_all_missing_shards_in_equal_rounds),
+        cmocka_unit_test(parts_are_whole_batches_and_cover_all_rows),
+        cmocka_unit_test(ranks_take_all_missing_parts_in_equal_rounds),
         cmocka_unit_test(reports_get_rarer_but_not_rarer_than_the_interval),
-        SCRATCH(a_shard_that_is_written_is_found),
-        SCRATCH(a_shard_of_other_rows_or_streams_is_not_believed),
-        SCRATCH(a_shard_of_any_other_length_or_bytes_is_not_believed),
+        SCRATCH(a_part_that_is_written_is_found),
+        SCRATCH(a_part_of_other_rows_or_streams_is_not_believed),
+        SCRATCH(a_part_of_any_other_length_or_bytes_is_not_believed),
         cmocka_unit_test(columns_without_a_usable_name_or_shape_are_refused),
         SCRATCH(a_csv_file_has_names_and_rows),
         SCRATCH(a_npy_file_is_a_head_and_the_rows),

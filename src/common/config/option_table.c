@@ -272,7 +272,7 @@ const struct flag option_flags[] = {
      .key = "run_config.storage_path", .of = OF_RUN, .batch = SUBMIT_PATH},
     {"resume", 0, "[=CHECKPOINT]", "continue the run, or start from a checkpoint",
      .act = act_resume, .of = OF_RUN, .batch = SUBMIT_PATH},
-    {"resume", 0, NULL, "go on with the shards that are missing", TRUTH(resume),
+    {"resume", 0, NULL, "go on with the parts that are missing", TRUTH(resume),
      .of = OF_PREDICT},
     {"allow-code", 0, NULL, "load code that only the checkpoint names",
      .key = "run_config.allow_code", .rare = true},

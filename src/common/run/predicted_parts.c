@@ -1,4 +1,4 @@
-/* predicted_parts.c - count the complete shards of a prediction. */
+/* predicted_parts.c - count the complete parts of a prediction. */
 #include "run/predicted_parts.h"
 
 #include <dirent.h>
@@ -8,23 +8,23 @@
 
 #include "run/run_dir.h"
 
-static bool is_shard(const char *name)
+static bool is_part(const char *name)
 {
-    const char *number = name + strlen(RUN_SHARD);
+    const char *number = name + strlen(RUN_PART);
 
-    return strncmp(name, RUN_SHARD, strlen(RUN_SHARD)) == 0 && *number &&
+    return strncmp(name, RUN_PART, strlen(RUN_PART)) == 0 && *number &&
            !number[strspn(number, "0123456789")];
 }
 
-int64_t run_shards_count(const char *run_dir)
+int64_t run_parts_count(const char *run_dir)
 {
-    char *path = run_dir_file(run_dir, RUN_SHARDS);
+    char *path = run_dir_file(run_dir, RUN_PARTS);
     DIR *dir = path ? opendir(path) : NULL;
     const struct dirent *entry;
     int64_t n = 0;
 
     while (dir && (entry = readdir(dir)))
-        n += is_shard(entry->d_name);
+        n += is_part(entry->d_name);
     if (dir)
         closedir(dir);
     free(path);

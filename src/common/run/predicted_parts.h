@@ -1,16 +1,16 @@
 /*
- * predicted_parts.h - the shards of a prediction in its run directory: RUN/shards/shard-NNNNNN,
- * which are complete once they have their names.
+ * predicted_parts.h - the parts of a prediction in its run directory, which are complete
+ * once they have their names: RUN/shards/shard-NNNNNN, as the first versions named them.
  */
 #ifndef RAYTRAIN_RUN_PREDICTED_PARTS_H
 #define RAYTRAIN_RUN_PREDICTED_PARTS_H
 
 #include <stdint.h>
 
-#define RUN_SHARDS "shards"
-#define RUN_SHARD  "shard-" /* and its number, in six digits or more */
+#define RUN_PARTS "shards"
+#define RUN_PART  "shard-" /* and its number, in six digits or more */
 
 /* How many there are; 0 also if the directory cannot be read. */
-int64_t run_shards_count(const char *run_dir);
+int64_t run_parts_count(const char *run_dir);
 
 #endif

@@ -13,7 +13,7 @@
  *    "job", "restarts": in a job of a batch system, its id, and how often it had been put
  *    back into the queue,
  *    "progress_before": when the launcher began, the iteration of the newest checkpoint
- *    of the run, -1 without one, or how many shards of a prediction there were,
+ *    of the run, -1 without one, or how many parts of a prediction there were,
  *    "message", "rank", "host", "signal", "exit_status": unless it has finished, the
  *    failure record; signal is that which killed the rank, or, of a stop, that
  *    raytrain-run received}

@@ -389,7 +389,7 @@ static int executor_attempts_make(struct backend_executor *ex, struct run_outcom
 static int64_t progress(const struct run *run)
 {
     return predict_config_predicts(&run->cfg->predict)
-               ? run_shards_count(run->dir)
+               ? run_parts_count(run->dir)
                : checkpoint_manager_newest(run->dir);
 }
 

@@ -23,7 +23,7 @@ struct run_outcome {
     bool
         used_up; /* of CAUSE_PREEMPTED: max_preemptions do not allow to go on in this job */
     bool fruitless; /* of RUN_STOPPED: as the call before, which was stopped as well, it
-                       has made no new checkpoint, or shard of a prediction */
+                       has made no new checkpoint, or part of a prediction */
     int attempts; /* made by this call */
     char missing
         [ERROR_TEXT_MAX]; /* of RUN_STOPPED: which nodes are missing, and what does

@@ -18,8 +18,8 @@ struct copy {
     const struct assembly *a;
     struct predicted_layout layout;
     size_t n_streams;
-    uint64_t *starts; /* of shard i in stream s: [s * (shards + 1) + i], and the end */
-    int in;           /* the file of shard `opened`; -1: none */
+    uint64_t *starts; /* of part i in stream s: [s * (parts + 1) + i], and the end */
+    int in;           /* the file of part `opened`; -1: none */
     uint64_t opened;
     int out;
     char *hidden; /* the name of the file until it is complete */
@@ -35,13 +35,13 @@ static uint64_t *stream_starts(const struct copy *c, size_t s)
 
 static int starts_make(struct copy *c, struct error *err)
 {
-    uint64_t shards = c->a->plan->n;
+    uint64_t parts = c->a->plan->n;
 
-    c->starts = calloc(c->n_streams * (shards + 1), sizeof *c->starts);
+    c->starts = calloc(c->n_streams * (parts + 1), sizeof *c->starts);
     if (!c->starts)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for predictions");
     for (size_t s = 0; s < c->n_streams; s++)
-        for (uint64_t i = 0; i < shards; i++)
+        for (uint64_t i = 0; i < parts; i++)
             stream_starts(c, s)[i + 1] =
                 stream_starts(c, s)[i] + c->a->bytes[i * c->n_streams + s];
     return 0;
@@ -62,10 +62,10 @@ static int layout_make(struct copy *c, struct error *err)
     return rc;
 }
 
-/* The shard that has this byte of a stream. */
-static uint64_t shard_at(const uint64_t *starts, uint64_t shards, uint64_t byte)
+/* The part that has this byte of a stream. */
+static uint64_t part_at(const uint64_t *starts, uint64_t parts, uint64_t byte)
 {
-    uint64_t low = 0, high = shards;
+    uint64_t low = 0, high = parts;
 
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
@@ -80,39 +80,39 @@ static uint64_t shard_at(const uint64_t *starts, uint64_t shards, uint64_t byte)
 
 /* ---- A block ---- */
 
-static int shard_switch(struct copy *c, uint64_t shard, struct error *err)
+static int part_switch(struct copy *c, uint64_t part, struct error *err)
 {
-    if (c->in >= 0 && c->opened == shard)
+    if (c->in >= 0 && c->opened == part)
         return 0;
     if (c->in >= 0)
         close(c->in);
-    c->opened = shard;
-    c->in = shard_file_open(c->a->shards, shard, err);
+    c->opened = part;
+    c->in = output_part_open(c->a->parts, part, err);
     return c->in < 0 ? -1 : 0;
 }
 
-/* n bytes of a stream from byte `from` on, from as many shards as it takes. */
+/* n bytes of a stream from byte `from` on, from as many parts as it takes. */
 static int stream_read(struct copy *c, size_t s, uint64_t from, uint64_t n,
                        unsigned char *to, struct error *err)
 {
     const uint64_t *starts = stream_starts(c, s);
-    uint64_t shard = shard_at(starts, c->a->plan->n, from);
+    uint64_t part = part_at(starts, c->a->plan->n, from);
 
-    for (; n > 0; shard++) {
-        uint64_t in_shard = from - starts[shard], k = starts[shard + 1] - from;
-        uint64_t place = shard_file_data(c->n_streams) + in_shard;
+    for (; n > 0; part++) {
+        uint64_t in_part = from - starts[part], k = starts[part + 1] - from;
+        uint64_t place = output_part_data(c->n_streams) + in_part;
 
         if (k > n)
             k = n;
         for (size_t before = 0; before < s; before++)
-            place += c->a->bytes[shard * c->n_streams + before];
-        if (k > 0 && shard_switch(c, shard, err) < 0)
+            place += c->a->bytes[part * c->n_streams + before];
+        if (k > 0 && part_switch(c, part, err) < 0)
             return -1;
         if (k > 0 && fs_pread_full(c->in, to, k, place) < 0)
             return error_set(err,
                              errno == ENODATA ? RAYTRAIN_ECORRUPT : RAYTRAIN_ESTORAGE,
-                             "cannot read shard %llu of the predictions in %s: %s",
-                             (unsigned long long)shard, c->a->shards, strerror(errno));
+                             "cannot read part %llu of the predictions in %s: %s",
+                             (unsigned long long)part, c->a->parts, strerror(errno));
         from += k;
         to += k;
         n -= k;

@@ -1,5 +1,5 @@
 /*
- * assembly.h - the file of all predictions, made of the shards by all ranks: each writes
+ * assembly.h - the file of all predictions, made of the parts by all ranks: each writes
  * a range of it, and ranges meet at multiples of 1 MiB, so that no two nodes write to one
  * page. It is synced, and then gets its name.
  */
@@ -12,12 +12,12 @@
 
 struct assembly {
     struct comm *comm;
-    const char *shards; /* the directory */
+    const char *parts; /* the directory */
     const char
         *output; /* what the file is to be called; one that is there is replaced */
     const struct predict_plan *plan;
     const struct predicted *predicted;
-    const uint64_t *bytes;      /* of stream s of shard i: [i * streams + s] */
+    const uint64_t *bytes;      /* of stream s of part i: [i * streams + s] */
     void (*goes_on)(void *arg); /* before each block; NULL: nothing is called */
     void *arg;
 };

@@ -8,12 +8,12 @@
  *      (gbdt/feature_rows.c).
  *   2. session/predict_calls.c opens the input. With the first batch all ranks agree on the
  *      outputs, rank 0 compares them with the record of an earlier attempt
- *      (predict_record.c), and the rows are cut into shards (predict_plan.c). The ranks
- *      look which shards are there (output_part.c), and take the missing ones, in rounds.
+ *      (predict_record.c), and the rows are cut into parts (predict_plan.c). The ranks
+ *      look which parts are there (output_part.c), and take the missing ones, in rounds.
  *   3. What the predict function puts becomes streams of bytes of the output's format
- *      (predicted.h), and at the end of a shard a file with a name of its own. After each
+ *      (predicted.h), and at the end of a part a file with a name of its own. After each
  *      round the ranks report how many rows are done, and learn of a request to stop.
- *   4. When all shards are there, each rank copies a range of the output from them
+ *   4. When all parts are there, each rank copies a range of the output from them
  *      (assembly.c), and rank 0 gives the file its name. raytrain-predict removes the run.
  *
  * In a service the rows come over a socket instead: serve/service_predictor.c.
@@ -39,11 +39,11 @@ struct file_predictor {
         *kept; /* the same rows before the preprocessors, for the columns that
                                are kept; NULL: there are none, or no preprocessors */
     struct dataset_config input_config;
-    char *shards; /* their directory */
+    char *parts; /* their directory */
 
     /* From the first next on. */
     struct predict_plan plan;
-    uint64_t *missing; /* the shards to make, in order */
+    uint64_t *missing; /* the parts to make, in order */
     uint64_t n_missing;
     uint64_t end, at;       /* this rank's: missing[at..end) are left */
     uint64_t round, rounds; /* this rank has completed, there are in all */
@@ -53,7 +53,7 @@ struct file_predictor {
     struct staged staged; /* the columns of the current batch */
     struct predicted_stream *streams;
     uint64_t position; /* the first row that was not delivered yet */
-    bool in_shard, stopped, ended;
+    bool in_part, stopped, ended;
     double began; /* clock_now(), at the first batch */
 };
 
@@ -191,7 +191,7 @@ static void file_destroy(raytrain_predictor *base)
     free(p->streams);
     free(p->missing);
     dataset_close(p->kept);
-    free(p->shards);
+    free(p->parts);
     free(p);
 }
 
@@ -201,9 +201,9 @@ int file_predictor_create(const struct file_predictor_env *env,
     struct file_predictor *p = calloc(1, sizeof *p);
     int rc = 0;
 
-    if (!p || asprintf(&p->shards, "%s/" RUN_SHARDS, env->run_dir) < 0) {
+    if (!p || asprintf(&p->parts, "%s/" RUN_PARTS, env->run_dir) < 0) {
         if (p)
-            p->shards = NULL;
+            p->parts = NULL;
         rc = error_no_memory(err);
     }
     if (p)
@@ -238,28 +238,28 @@ static void plan_make(struct file_predictor *p)
                       p->env.comm->size);
 }
 
-/* Rank 0: go on with the record that is there, or begin one. *shard_rows is that of all
- * shards. */
+/* Rank 0: go on with the record that is there, or begin one. *part_rows is that of all
+ * parts. */
 static int record_enter(const struct file_predictor *p, const json_t *now,
-                        uint64_t *shard_rows, struct error *err)
+                        uint64_t *part_rows, struct error *err)
 {
     const char *dir = p->env.run_dir;
     json_t *before;
     int rc = 0;
 
-    *shard_rows = p->plan.shard_rows;
+    *part_rows = p->plan.part_rows;
     if (predict_record_load(dir, &before, err) < 0)
         return -1;
     if (before) {
         rc = predict_record_compare(before, now, err);
-        *shard_rows = predict_record_shard_rows(before);
-        if (rc == 0 && *shard_rows == 0)
+        *part_rows = predict_record_part_rows(before);
+        if (rc == 0 && *part_rows == 0)
             rc = error_set(err, RAYTRAIN_ECORRUPT,
                            "%s/prediction.json: shard_rows is not a multiple of batch; "
                            "--fresh begins the prediction anew",
                            dir);
     } else {
-        rc = fs_mkdirs_durable(p->shards, 0777, err);
+        rc = fs_mkdirs_durable(p->parts, 0777, err);
         if (rc == 0)
             rc = predict_record_save(dir, now, err);
     }
@@ -303,7 +303,7 @@ static int plan_agree(struct file_predictor *p, struct error *err)
                                         .iteration = p->env.iteration,
                                         .predicted = &p->base.predicted,
                                         .plan = &p->plan};
-    uint64_t shard_rows = 0;
+    uint64_t part_rows = 0;
     json_t *now;
     int rc = predictor_check(&p->base, err);
 
@@ -318,19 +318,19 @@ static int plan_agree(struct file_predictor *p, struct error *err)
     if (rc == 0)
         rc = record_agree(p, now, err);
     if (rc == 0 && comm->rank == 0)
-        rc = record_enter(p, now, &shard_rows, err);
+        rc = record_enter(p, now, &part_rows, err);
     json_decref(now);
     if (comm_agree(comm, rc, err) < 0 ||
-        comm->ops->bcast(comm, &shard_rows, sizeof shard_rows, 0, err) < 0)
+        comm->ops->bcast(comm, &part_rows, sizeof part_rows, 0, err) < 0)
         return -1;
-    predict_plan_set(&p->plan, p->plan.rows, p->plan.batch, shard_rows);
+    predict_plan_set(&p->plan, p->plan.rows, p->plan.batch, part_rows);
     return 0;
 }
 
-/* COLLECTIVE. The lengths of the streams of all shards, [shard * streams + stream]; each
- * rank looks at some of the files. found[i]: shard i is there. All malloc'ed. */
-static int shards_look(const struct file_predictor *p, int64_t **lengths,
-                       int64_t **found, struct error *err)
+/* COLLECTIVE. The lengths of the streams of all parts, [part * streams + stream]; each
+ * rank looks at some of the files. found[i]: part i is there. All malloc'ed. */
+static int parts_look(const struct file_predictor *p, int64_t **lengths,
+                      int64_t **found, struct error *err)
 {
     struct comm *comm = p->env.comm;
     size_t streams = predicted_streams(&p->base.predicted), n = (size_t)p->plan.n;
@@ -343,8 +343,8 @@ static int shards_look(const struct file_predictor *p, int64_t **lengths,
     for (size_t i = (size_t)comm->rank; i < n && rc >= 0; i += (size_t)comm->size) {
         uint64_t *bytes = (uint64_t *)*lengths + i * streams;
 
-        rc = shard_file_look(p->shards, i, predict_plan_count(&p->plan, i), streams,
-                             bytes, err);
+        rc = output_part_look(p->parts, i, predict_plan_count(&p->plan, i), streams,
+                              bytes, err);
         (*found)[i] = rc > 0;
         if (rc == 0)
             memset(bytes, 0, streams * sizeof *bytes);
@@ -369,7 +369,7 @@ static int missing_find(struct file_predictor *p, struct error *err)
     rc = comm_agree(comm, p->missing ? 0 : error_no_memory(err), err);
     if (rc < 0)
         return -1;
-    rc = shards_look(p, &lengths, &found, err);
+    rc = parts_look(p, &lengths, &found, err);
     for (uint64_t i = 0; i < p->plan.n && rc == 0; i++) {
         if (!found[i])
             p->missing[p->n_missing++] = i;
@@ -486,7 +486,7 @@ static int batch_begin(struct file_predictor *p, uint64_t *rows, struct error *e
     return batch_keep(p, err);
 }
 
-/* ---- Shards and rounds ---- */
+/* ---- Parts and rounds ---- */
 
 static int rows_seek(raytrain_dataset *ds, uint64_t position, struct error *err)
 {
@@ -499,16 +499,16 @@ static int rows_seek(raytrain_dataset *ds, uint64_t position, struct error *err)
     return dataset_state_set(ds, &first, err);
 }
 
-static int shard_begin(struct file_predictor *p, struct error *err)
+static int part_begin(struct file_predictor *p, struct error *err)
 {
     p->position = predict_plan_first(&p->plan, p->missing[p->at]);
-    p->in_shard = true;
+    p->in_part = true;
     if (rows_seek(p->base.input, p->position, err) < 0)
         return -1;
     return p->kept ? rows_seek(p->kept, p->position, err) : 0;
 }
 
-static bool shard_has_more(const struct file_predictor *p)
+static bool part_has_more(const struct file_predictor *p)
 {
     uint64_t i = p->missing[p->at];
 
@@ -516,24 +516,24 @@ static bool shard_has_more(const struct file_predictor *p)
            predict_plan_first(&p->plan, i) + predict_plan_count(&p->plan, i);
 }
 
-static int shard_end(struct file_predictor *p, struct error *err)
+static int part_end(struct file_predictor *p, struct error *err)
 {
     size_t n = predicted_streams(&p->base.predicted);
     uint64_t i = p->missing[p->at];
 
-    if (shard_file_write(p->shards, i, predict_plan_count(&p->plan, i), p->streams, n,
-                         err) < 0)
+    if (output_part_write(p->parts, i, predict_plan_count(&p->plan, i), p->streams, n,
+                          err) < 0)
         return -1;
-    fault_point("predict.shard", (int)i);
+    fault_point("predict.part", (int)i);
     for (size_t s = 0; s < n; s++)
         p->streams[s].n = 0;
-    p->in_shard = false;
+    p->in_part = false;
     p->at++;
     return 0;
 }
 
 /* The rows of all ranks in the rounds that are complete since the last report: in each,
- * a rank took the shard of that number among its own, if it has one. */
+ * a rank took the part of that number among its own, if it has one. */
 static void rounds_count(struct file_predictor *p)
 {
     int size = p->env.comm->size;
@@ -549,7 +549,7 @@ static void rounds_count(struct file_predictor *p)
         }
 }
 
-/* COLLECTIVE. The time is that of the slowest rank: one without a shard has none. */
+/* COLLECTIVE. The time is that of the slowest rank: one without a part has none. */
 static int rounds_report(struct file_predictor *p, struct error *err)
 {
     double seconds = clock_now() - p->began;
@@ -579,13 +579,13 @@ static int file_next(raytrain_predictor *base, uint64_t *rows, struct error *err
         (base->rows > 0 && batch_end(p, err) < 0))
         return -1;
     while (!p->stopped) {
-        if (p->in_shard && shard_has_more(p))
+        if (p->in_part && part_has_more(p))
             return batch_begin(p, rows, err);
-        if (p->in_shard && (shard_end(p, err) < 0 || round_end(p, err) < 0))
+        if (p->in_part && (part_end(p, err) < 0 || round_end(p, err) < 0))
             return -1;
         if (p->stopped || p->round == p->rounds)
             break;
-        if (p->at < p->end ? shard_begin(p, err) < 0 : round_end(p, err) < 0)
+        if (p->at < p->end ? part_begin(p, err) < 0 : round_end(p, err) < 0)
             return -1;
     }
     p->ended = true;
@@ -598,16 +598,16 @@ static int file_next(raytrain_predictor *base, uint64_t *rows, struct error *err
 static int assemble(struct file_predictor *p, struct error *err)
 {
     int64_t *lengths = NULL, *found = NULL;
-    int rc = shards_look(p, &lengths, &found, err);
+    int rc = parts_look(p, &lengths, &found, err);
 
     for (uint64_t i = 0; i < p->plan.n && rc == 0; i++)
         if (!found[i])
             rc = error_set(err, RAYTRAIN_ESTORAGE,
-                           "shard %llu of the predictions in %s is gone",
-                           (unsigned long long)i, p->shards);
+                           "part %llu of the predictions in %s is gone",
+                           (unsigned long long)i, p->parts);
     if (rc == 0) {
         const struct assembly a = {.comm = p->env.comm,
-                                   .shards = p->shards,
+                                   .parts = p->parts,
                                    .output = p->env.config->output,
                                    .plan = &p->plan,
                                    .predicted = &p->base.predicted,

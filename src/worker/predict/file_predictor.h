@@ -2,9 +2,9 @@
  * file_predictor.h - the predictor of raytrain-predict, on one rank: batches of the input
  * in order, what is predicted of them, and in the end the file of all predictions.
  *
- * The rows are cut into shards (predict_plan.h), which the ranks take in rounds. A shard
+ * The rows are cut into parts (predict_plan.h), which the ranks take in rounds. A part
  * whose predictions are complete is published (output_part.h); a prediction that goes on
- * after an interruption makes only those that are missing. Batches, shards and the file
+ * after an interruption makes only those that are missing. Batches, parts and the file
  * have the same bytes on any number of ranks.
  *
  * Collectives: create; the first next, and each one that completes a round with a report;

@@ -91,9 +91,9 @@ static int streams_hash(const struct predicted_stream *streams, size_t n,
     return 0;
 }
 
-int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
-                     const struct predicted_stream *streams, size_t n,
-                     struct error *err)
+int output_part_write(const char *dir, uint64_t index, uint64_t rows,
+                      const struct predicted_stream *streams, size_t n,
+                      struct error *err)
 {
     struct head head = {.magic = MAGIC, .index = index, .rows = rows, .n_streams = n};
     uint64_t *lengths = calloc(n, sizeof *lengths);
@@ -107,7 +107,7 @@ int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
     rc = streams_hash(streams, n, &head.data, err);
     head.hash = head_hash(&head, lengths);
     if (rc == 0)
-        rc = name_make(path, dir, RUN_SHARD, index, err);
+        rc = name_make(path, dir, RUN_PART, index, err);
     if (rc == 0)
         rc = name_make(hidden, dir, ".shard-", index, err);
     if (rc == 0)
@@ -120,17 +120,17 @@ int shard_file_write(const char *dir, uint64_t index, uint64_t rows,
 
 /* ---- Reading ---- */
 
-uint64_t shard_file_data(size_t n)
+uint64_t output_part_data(size_t n)
 {
     return sizeof(struct head) + n * sizeof(uint64_t);
 }
 
-int shard_file_open(const char *dir, uint64_t index, struct error *err)
+int output_part_open(const char *dir, uint64_t index, struct error *err)
 {
     char path[PATH_MAX];
     int fd;
 
-    if (name_make(path, dir, RUN_SHARD, index, err) < 0)
+    if (name_make(path, dir, RUN_PART, index, err) < 0)
         return -1;
     fd = record_open(path, RECORD_OF_RUN);
     return fd >= 0 ? fd : fs_error(err, "read", path);
@@ -139,7 +139,7 @@ int shard_file_open(const char *dir, uint64_t index, struct error *err)
 /* Does the length of the file agree with those of the streams? */
 static bool length_agrees(const struct stat *st, const uint64_t bytes[], size_t n)
 {
-    uint64_t length = shard_file_data(n);
+    uint64_t length = output_part_data(n);
 
     for (size_t i = 0; i < n; i++)
         if (__builtin_add_overflow(length, bytes[i], &length))
@@ -147,7 +147,7 @@ static bool length_agrees(const struct stat *st, const uint64_t bytes[], size_t 
     return S_ISREG(st->st_mode) && (uint64_t)st->st_size == length;
 }
 
-/* 1, 0, or -1 and errno, as shard_file_look(): `end` is where the streams end. */
+/* 1, 0, or -1 and errno, as output_part_look(): `end` is where the streams end. */
 static int streams_check(int fd, uint64_t at, uint64_t end, uint64_t hash)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -187,17 +187,17 @@ static int head_check(int fd, const struct head *wanted, uint64_t bytes[])
         head.rows != wanted->rows || head.n_streams != n ||
         head.hash != head_hash(&head, bytes) || !length_agrees(&st, bytes, n))
         return 0;
-    return streams_check(fd, shard_file_data(n), (uint64_t)st.st_size, head.data);
+    return streams_check(fd, output_part_data(n), (uint64_t)st.st_size, head.data);
 }
 
-int shard_file_look(const char *dir, uint64_t index, uint64_t rows, size_t n,
-                    uint64_t bytes[], struct error *err)
+int output_part_look(const char *dir, uint64_t index, uint64_t rows, size_t n,
+                     uint64_t bytes[], struct error *err)
 {
     const struct head wanted = {.index = index, .rows = rows, .n_streams = n};
     char path[PATH_MAX];
     int fd, there;
 
-    if (name_make(path, dir, RUN_SHARD, index, err) < 0)
+    if (name_make(path, dir, RUN_PART, index, err) < 0)
         return -1;
     fd = record_open(path, RECORD_OF_RUN);
     if (fd < 0)

@@ -6,22 +6,22 @@ static uint64_t ceiling(uint64_t a, uint64_t b)
 }
 
 void predict_plan_set(struct predict_plan *plan, uint64_t rows, uint64_t batch,
-                      uint64_t shard_rows)
+                      uint64_t part_rows)
 {
     *plan = (struct predict_plan){.rows = rows,
                                   .batch = batch,
-                                  .shard_rows = shard_rows,
-                                  .n = ceiling(rows, shard_rows)};
+                                  .part_rows = part_rows,
+                                  .n = ceiling(rows, part_rows)};
 }
 
 void predict_plan_make(struct predict_plan *plan, uint64_t rows, uint64_t batch,
                        uint64_t row_bytes, int workers)
 {
-    uint64_t most = PREDICT_SHARD_ROWS,
-             even = rows / ((uint64_t)workers * PREDICT_SHARDS_EACH);
+    uint64_t most = PREDICT_PART_ROWS,
+             even = rows / ((uint64_t)workers * PREDICT_PARTS_EACH);
 
-    if (row_bytes > 0 && most > PREDICT_SHARD_BYTES / row_bytes)
-        most = PREDICT_SHARD_BYTES / row_bytes;
+    if (row_bytes > 0 && most > PREDICT_PART_BYTES / row_bytes)
+        most = PREDICT_PART_BYTES / row_bytes;
     if (even < most)
         most = even;
     if (most < batch)
@@ -31,14 +31,14 @@ void predict_plan_make(struct predict_plan *plan, uint64_t rows, uint64_t batch,
 
 uint64_t predict_plan_first(const struct predict_plan *plan, uint64_t i)
 {
-    return i * plan->shard_rows;
+    return i * plan->part_rows;
 }
 
 uint64_t predict_plan_count(const struct predict_plan *plan, uint64_t i)
 {
     uint64_t left = plan->rows - predict_plan_first(plan, i);
 
-    return left < plan->shard_rows ? left : plan->shard_rows;
+    return left < plan->part_rows ? left : plan->part_rows;
 }
 
 uint64_t predict_cut(uint64_t missing, int rank, int size)

@@ -1,8 +1,8 @@
 /*
- * predict_plan.h - how the rows of a prediction are cut into shards, and which of them a
+ * predict_plan.h - how the rows of a prediction are cut into parts, and which of them a
  * rank takes. Arithmetic alone.
  *
- * A shard is the unit of progress: consecutive rows, whose predictions become one file
+ * A part is the unit of progress: consecutive rows, whose predictions become one file
  * when they are complete. It is a multiple of the batch, so that batch k is the rows
  * k*batch.. of the input on any number of workers, and after any restart.
  */
@@ -11,29 +11,29 @@
 
 #include <stdint.h>
 
-#define PREDICT_SHARD_ROWS  65536                /* at most, unless a batch has more */
-#define PREDICT_SHARD_BYTES ((uint64_t)64 << 20) /* of predictions, at most: the same */
-#define PREDICT_SHARDS_EACH 8   /* at least so many a worker, if it can be */
+#define PREDICT_PART_ROWS   65536                /* at most, unless a batch has more */
+#define PREDICT_PART_BYTES  ((uint64_t)64 << 20) /* of predictions, at most: the same */
+#define PREDICT_PARTS_EACH  8   /* at least so many a worker, if it can be */
 #define PREDICT_REPORT_S    1.0 /* between two reports, at most, by rounds so far */
 
 struct predict_plan {
     uint64_t rows, batch; /* of the input, of a batch; neither is 0 */
-    uint64_t shard_rows;  /* of a shard; the last one may have fewer */
-    uint64_t n;           /* shards */
+    uint64_t part_rows;   /* of a part; the last one may have fewer */
+    uint64_t n;           /* parts */
 };
 
 /* row_bytes: of the predictions of a row. */
 void predict_plan_make(struct predict_plan *plan, uint64_t rows, uint64_t batch,
                        uint64_t row_bytes, int workers);
-/* With shards of a size that was chosen before. */
+/* With parts of a size that was chosen before. */
 void predict_plan_set(struct predict_plan *plan, uint64_t rows, uint64_t batch,
-                      uint64_t shard_rows);
+                      uint64_t part_rows);
 
-/* The rows of shard i < n. */
+/* The rows of part i < n. */
 uint64_t predict_plan_first(const struct predict_plan *plan, uint64_t i);
 uint64_t predict_plan_count(const struct predict_plan *plan, uint64_t i);
 
-/* Of `missing` shards in order, rank r takes those from cut r up to cut r + 1: adjacent
+/* Of `missing` parts in order, rank r takes those from cut r up to cut r + 1: adjacent
  * ones, so that it reads on where it was. In each of the rounds a rank takes one, or
  * none. */
 uint64_t predict_cut(uint64_t missing, int rank, int size);

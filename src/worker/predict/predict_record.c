@@ -60,7 +60,7 @@ json_t *predict_record_make(const struct predict_facts *f)
         "checkpoint", f->checkpoint ? json_text(f->checkpoint) : json_null(),
         "iteration", (json_int_t)f->iteration, "rows", (json_int_t)f->plan->rows,
         "batch", (json_int_t)f->plan->batch, "shard_rows",
-        (json_int_t)f->plan->shard_rows, "columns", columns_json(f->predicted));
+        (json_int_t)f->plan->part_rows, "columns", columns_json(f->predicted));
 }
 
 /* ---- Files ---- */
@@ -141,7 +141,7 @@ int predict_record_compare(const json_t *before, const json_t *now, struct error
     return 0;
 }
 
-uint64_t predict_record_shard_rows(const json_t *record)
+uint64_t predict_record_part_rows(const json_t *record)
 {
     json_int_t rows = json_integer_value(json_object_get(record, "shard_rows")),
                batch = json_integer_value(json_object_get(record, "batch"));

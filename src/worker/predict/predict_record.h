@@ -1,7 +1,7 @@
 /*
  * predict_record.h - what a prediction was begun with, RUN/prediction.json: the input,
  * the checkpoint, the columns, and how the rows are cut. One that goes on must agree with
- * all of it, or its shards would not fit together.
+ * all of it, or its parts would not fit together.
  *
  *   {"output": PATH, "format": "hdf5", "input": PATH, "checkpoint": PATH,
  *    "iteration": N, "rows": N, "batch": N, "shard_rows": N,
@@ -30,10 +30,10 @@ json_t *predict_record_make(const struct predict_facts *facts);
 int predict_record_load(const char *run_dir, json_t **record, struct error *err);
 int predict_record_save(const char *run_dir, const json_t *record, struct error *err);
 
-/* RAYTRAIN_EINVAL if they differ, with what does. shard_rows may: a record of earlier
- * shards decides about that. */
+/* RAYTRAIN_EINVAL if they differ, with what does. "shard_rows" may: a record of earlier
+ * parts decides about that. */
 int predict_record_compare(const json_t *before, const json_t *now, struct error *err);
 /* 0 if it is not a number that can be right. */
-uint64_t predict_record_shard_rows(const json_t *record);
+uint64_t predict_record_part_rows(const json_t *record);
 
 #endif

@@ -3,8 +3,8 @@
  * formats, one a file.
  *
  * A format makes streams of bytes of the rows, one for all columns or one for each; a
- * shard has a piece of each stream, and the file has the streams at places that are known
- * once all shards are. So any rank can write any part of the file.
+ * part has a piece of each stream, and the file has the streams at places that are known
+ * once all parts are. So any rank can write any range of the file.
  *
  * To add a format: write a file that defines a `struct predicted_format`, declare that
  * below, and add its endings to the table in config/predict_config.c.
