@@ -93,7 +93,7 @@ void boosting_clear(struct job *job)
     free(job->data);
 }
 
-/* ---- Shards ---- */
+/* ---- Rows ---- */
 
 static double value_of(const struct job *job, const double *row, uint64_t i, size_t k)
 {
@@ -106,7 +106,7 @@ static double value_of(const struct job *job, const double *row, uint64_t i, siz
     return x;
 }
 
-static void value_put(struct gbdt_shard *s, uint64_t at, double x)
+static void value_put(struct gbdt_rows *s, uint64_t at, double x)
 {
     if (s->dtype == RAYTRAIN_FLOAT32)
         ((float *)s->values)[at] = (float)x;
@@ -114,17 +114,17 @@ static void value_put(struct gbdt_shard *s, uint64_t at, double x)
         ((double *)s->values)[at] = x;
 }
 
-static void values_make(const struct job *job, struct gbdt_shard *s,
+static void values_make(const struct job *job, struct gbdt_rows *s,
                         const double (*x)[JOB_FEATURES])
 {
     uint64_t n = 0;
 
-    s->values = malloc((s->rows * JOB_FEATURES + 1) * sizeof(double));
+    s->values = malloc((s->n * JOB_FEATURES + 1) * sizeof(double));
     if (s->sparse) {
-        s->offsets = calloc(s->rows + 1, sizeof *s->offsets);
-        s->indices = malloc((s->rows * JOB_FEATURES + 1) * sizeof *s->indices);
+        s->offsets = calloc(s->n + 1, sizeof *s->offsets);
+        s->indices = malloc((s->n * JOB_FEATURES + 1) * sizeof *s->indices);
     }
-    for (uint64_t i = 0; i < s->rows; i++) {
+    for (uint64_t i = 0; i < s->n; i++) {
         for (size_t k = 0; k < JOB_FEATURES; k++) {
             double v = value_of(job, x[s->first + i], s->first + i, k);
 
@@ -158,11 +158,11 @@ static double margin_of(const struct job *job, const double *x, size_t k)
 }
 
 /* Of 10 and 30 rows, in turns. */
-static void groups_make(struct gbdt_shard *s)
+static void groups_make(struct gbdt_rows *s)
 {
-    uint32_t left = (uint32_t)s->rows;
+    uint32_t left = (uint32_t)s->n;
 
-    s->groups = malloc((s->rows / 10 + 1) * sizeof *s->groups);
+    s->groups = malloc((s->n / 10 + 1) * sizeof *s->groups);
     for (; left > 0; s->n_groups++) {
         uint32_t n = s->n_groups % 2 ? 30 : 10;
 
@@ -171,18 +171,17 @@ static void groups_make(struct gbdt_shard *s)
     }
 }
 
-static void fields_make(const struct job *job, struct gbdt_shard *s,
+static void fields_make(const struct job *job, struct gbdt_rows *s,
                         const double (*x)[JOB_FEATURES], const float *binary)
 {
-    s->label = malloc((s->rows + 1) * sizeof *s->label);
+    s->label = malloc((s->n + 1) * sizeof *s->label);
     s->weight =
-        job->flags & JOB_WEIGHTS ? malloc((s->rows + 1) * sizeof *s->weight) : NULL;
+        job->flags & JOB_WEIGHTS ? malloc((s->n + 1) * sizeof *s->weight) : NULL;
     s->margins = !(job->flags & JOB_MARGINS) ? 0 : job->flags & JOB_CLASSES ? 3 : 1;
     if (job->flags & JOB_GROUPS)
         s->margins = s->margins > 0;
-    s->margin =
-        s->margins ? malloc((s->rows * s->margins + 1) * sizeof *s->margin) : NULL;
-    for (uint64_t i = 0; i < s->rows; i++) {
+    s->margin = s->margins ? malloc((s->n * s->margins + 1) * sizeof *s->margin) : NULL;
+    for (uint64_t i = 0; i < s->n; i++) {
         uint64_t row = s->first + i;
 
         s->label[i] = label_of(job, x[row], binary[row]);
@@ -205,19 +204,18 @@ static uint64_t cut(uint64_t all, int r, int size)
                            (uint64_t)(size * (size + 3)) * GROUP_ROWS;
 }
 
-static struct gbdt_shard shard_make(const struct job *job, bool valid, int rank,
-                                    int size)
+static struct gbdt_rows set_make(const struct job *job, bool valid, int rank, int size)
 {
     const uint64_t all = valid ? JOB_VALID_ROWS : JOB_ROWS;
     const bool last = valid && (job->flags & JOB_VALID_LAST);
-    struct gbdt_shard s = {.all = all, .features = JOB_FEATURES};
+    struct gbdt_rows s = {.all = all, .features = JOB_FEATURES};
     const double(*x)[JOB_FEATURES] =
         valid ? (const double(*)[JOB_FEATURES])job->data->valid_x
               : (const double(*)[JOB_FEATURES])job->data->x;
 
     snprintf(s.name, sizeof s.name, "%s", valid ? "valid" : "train");
     s.first = last ? (rank == size - 1 ? 0 : all) : cut(all, rank, size);
-    s.rows = (last ? all : cut(all, rank + 1, size)) - s.first;
+    s.n = (last ? all : cut(all, rank + 1, size)) - s.first;
     if (last && rank < size - 1)
         s.first = 0;
     s.sparse = job->flags & JOB_SPARSE;
@@ -318,10 +316,10 @@ static int datasets_add(struct booster *b, const struct job *job, int rank, int 
     int rc = 0;
 
     for (int valid = 0; rc == 0 && valid < 2; valid++) {
-        struct gbdt_shard shard = shard_make(job, valid, rank, size);
+        struct gbdt_rows set = set_make(job, valid, rank, size);
 
-        rc = b->ops->add(b, &shard, err);
-        gbdt_shard_clear(&shard);
+        rc = b->ops->add(b, &set, err);
+        gbdt_rows_clear(&set);
     }
     return rc;
 }
@@ -409,7 +407,7 @@ void boosting_run(struct job *job, int members)
 
 struct prediction boosting_predict(struct job *job, enum gbdt_output output)
 {
-    struct gbdt_shard rows = shard_make(job, false, 0, 1);
+    struct gbdt_rows rows = set_make(job, false, 0, 1);
     struct booster b = {.ops = booster_find("lightgbm"), .env = {.threads = 1}};
     struct prediction p = {.ndim = 0};
     struct error err;
@@ -425,6 +423,6 @@ struct prediction boosting_predict(struct job *job, enum gbdt_output output)
     if (b.ops->predict(&b, output, &rows, p.values, &err) < 0)
         abort();
     b.ops->destroy(&b, true);
-    gbdt_shard_clear(&rows);
+    gbdt_rows_clear(&rows);
     return p;
 }

@@ -80,19 +80,19 @@ static struct frame dense(void)
 
 /* ---- What a model takes ---- */
 
-static struct gbdt_shard take(struct frame *f, const struct feature_list *list,
-                              raytrain_dtype dtype)
+static struct gbdt_rows take(struct frame *f, const struct feature_list *list,
+                             raytrain_dtype dtype)
 {
-    struct gbdt_shard shard = {.rows = 0};
+    struct gbdt_rows out = {.n = 0};
     struct feature_rows *rows;
 
     assert_int_equal(feature_rows_create(f, list, dtype, &rows, &err), 0);
-    assert_int_equal(feature_rows_fill(rows, f, &shard, &err), 0);
-    assert_int_equal(shard.rows, f->rows);
-    assert_int_equal(shard.features, feature_rows_features(rows));
+    assert_int_equal(feature_rows_fill(rows, f, &out, &err), 0);
+    assert_int_equal(out.n, f->rows);
+    assert_int_equal(out.features, feature_rows_features(rows));
     feature_rows_destroy(rows);
     frame_clear(f);
-    return shard;
+    return out;
 }
 
 static void refuse(struct frame *f, const char *const names[], uint64_t n, int code,
@@ -113,7 +113,7 @@ static void features_are_found_by_name_in_any_order(void **state)
     const char *const names[] = {"v_1", "one", "a", "v_0"};
     const struct feature_list list = {.names = names, .n = 4};
     struct frame f = dense();
-    struct gbdt_shard s = take(&f, &list, RAYTRAIN_FLOAT32);
+    struct gbdt_rows s = take(&f, &list, RAYTRAIN_FLOAT32);
     const float *x = s.values;
 
     (void)state;
@@ -126,7 +126,7 @@ static void features_are_found_by_name_in_any_order(void **state)
         assert_true(x[i * 4 + 2] == (float)a[i]);
         assert_true(x[i * 4 + 3] == v[2 * i]);
     }
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
 }
 
 static void integers_keep_their_digits_as_float64(void **state)
@@ -135,14 +135,14 @@ static void integers_keep_their_digits_as_float64(void **state)
     const int64_t large[ROWS] = {16777217, 1 - ((int64_t)1 << 53), 0};
     const struct feature_list list = {.names = names, .n = 1};
     struct frame f = {.rows = ROWS};
-    struct gbdt_shard s;
+    struct gbdt_rows s;
 
     (void)state;
     number_add(&f, "a", large);
     s = take(&f, &list, RAYTRAIN_FLOAT64);
     for (int i = 0; i < ROWS; i++)
         assert_true(((double *)s.values)[i] == (double)large[i]);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
 }
 
 static void a_missing_feature_is_named_with_the_columns_that_there_are(void **state)
@@ -172,7 +172,7 @@ static void a_column_without_numbers_is_named(void **state)
     frame_clear(&f);
 }
 
-static void element_check(const struct gbdt_shard *s, uint64_t k, uint32_t feature,
+static void element_check(const struct gbdt_rows *s, uint64_t k, uint32_t feature,
                           float value)
 {
     assert_int_equal(s->indices[k], feature);
@@ -184,7 +184,7 @@ static void sparse_rows_stay_sparse_and_rise(void **state)
     const char *const names[] = {"s_3", "a", "s_1", "s_9", "s_0"};
     const struct feature_list list = {.names = names, .n = 5};
     struct frame f = {.rows = ROWS};
-    struct gbdt_shard s;
+    struct gbdt_rows s;
 
     (void)state;
     number_add(&f, "a", a);
@@ -203,14 +203,14 @@ static void sparse_rows_stay_sparse_and_rise(void **state)
     element_check(&s, 3, 1, -8);
     element_check(&s, 4, 1, (float)INT64_MAX);
     element_check(&s, 5, 4, 0.5f);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
 }
 
 /* The row of the first element that the model does not know. */
 static void beyond(const struct feature_list *list, int64_t row, const char *words)
 {
     struct frame f = {.rows = ROWS};
-    struct gbdt_shard s = {.rows = 0};
+    struct gbdt_rows s = {.n = 0};
     struct feature_rows *rows;
 
     sparse_add(&f, "s");
@@ -220,7 +220,7 @@ static void beyond(const struct feature_list *list, int64_t row, const char *wor
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_non_null(strstr(err.text, words));
     assert_int_equal(feature_rows_fault(rows), row);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
     feature_rows_destroy(rows);
     frame_clear(&f);
 }
@@ -262,28 +262,28 @@ static void without_names_the_only_vectors_are_the_features(void **state)
 {
     const struct feature_list fits = {.n = 2}, longer = {.n = 9};
     struct frame f = {.rows = ROWS};
-    struct gbdt_shard s;
+    struct gbdt_rows s;
 
     (void)state;
     number_add(&f, "label", a);
     vector_add(&f, "v", 2, v);
     s = take(&f, &fits, RAYTRAIN_FLOAT32);
     assert_memory_equal(s.values, v, sizeof v);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
 
     f = (struct frame){.rows = ROWS};
     sparse_add(&f, "s");
     s = take(&f, &longer, RAYTRAIN_FLOAT32);
     assert_int_equal(s.features, 9);
     assert_int_equal(s.n_values, 3);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
 }
 
 static void without_names_and_vectors_all_numbers_but_the_label_are(void **state)
 {
     const struct feature_list list = {.n = 2, .label = "label"};
     struct frame f = {.rows = ROWS};
-    struct gbdt_shard s;
+    struct gbdt_rows s;
 
     (void)state;
     number_add(&f, "b", a);
@@ -294,7 +294,7 @@ static void without_names_and_vectors_all_numbers_but_the_label_are(void **state
     s = take(&f, &list, RAYTRAIN_FLOAT32);
     assert_int_equal(s.features, 2);
     assert_true(((float *)s.values)[3] == -8);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
 }
 
 static void a_batch_without_rows_is_one(void **state)
@@ -302,13 +302,13 @@ static void a_batch_without_rows_is_one(void **state)
     const char *const names[] = {"v_0", "v_1"};
     const struct feature_list list = {.names = names, .n = 2};
     struct frame f = dense();
-    struct gbdt_shard s;
+    struct gbdt_rows s;
 
     (void)state;
     f.rows = 0;
     s = take(&f, &list, RAYTRAIN_FLOAT32);
     assert_int_equal(s.n_values, 0);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
 }
 
 int main(void)

@@ -75,14 +75,14 @@ static void columns_fail(raytrain_dataset *ds, const struct gbdt_config *cfg,
         fail_msg("\"%s\" is not in: %s", sentence, err.text);
 }
 
-static void shard_of(raytrain_dataset *ds, const struct gbdt_columns *columns, int rank,
-                     int size, struct gbdt_shard *shard)
+static void rows_of(raytrain_dataset *ds, const struct gbdt_columns *columns, int rank,
+                    int size, struct gbdt_rows *rows)
 {
-    const struct shard_job job = {
+    const struct rows_job job = {
         .columns = columns, .wide = true, .rank = rank, .size = size};
     struct error err;
 
-    if (gbdt_shard_load(ds, &job, shard, &err) < 0)
+    if (gbdt_rows_load(ds, &job, rows, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -118,14 +118,14 @@ static void every_rank_has_adjacent_rows_and_none_is_lost(void **state)
         uint64_t next = 0;
 
         for (int rank = 0; rank < size; rank++) {
-            struct gbdt_shard s;
+            struct gbdt_rows s;
 
-            shard_of(ds, &columns, rank, size, &s);
+            rows_of(ds, &columns, rank, size, &s);
             assert_int_equal(s.first, next);
             assert_int_equal(s.all, ROWS);
-            assert_in_range(s.rows, ROWS / size, ROWS / size + 1);
+            assert_in_range(s.n, ROWS / size, ROWS / size + 1);
             assert_int_equal(s.dtype, RAYTRAIN_FLOAT64);
-            for (uint64_t i = 0; i < s.rows; i++, next++) {
+            for (uint64_t i = 0; i < s.n; i++, next++) {
                 const double *values = s.values;
 
                 assert_true(values[2 * i] == (double)next);
@@ -133,7 +133,7 @@ static void every_rank_has_adjacent_rows_and_none_is_lost(void **state)
                 assert_true(s.label[i] == (float)(next % 2));
                 assert_true(s.weight[i] == (float)(2 * next));
             }
-            gbdt_shard_clear(&s);
+            gbdt_rows_clear(&s);
         }
         assert_int_equal(next, ROWS);
     }
@@ -151,11 +151,11 @@ static void without_enough_rows_the_last_ranks_have_none(void **state)
     ds = dataset_of("few.csv");
     columns_of(ds, &plain, &columns);
     for (int rank = 0; rank < 4; rank++) {
-        struct gbdt_shard s;
+        struct gbdt_rows s;
 
-        shard_of(ds, &columns, rank, 4, &s);
-        assert_int_equal(s.rows, rank < 2);
-        gbdt_shard_clear(&s);
+        rows_of(ds, &columns, rank, 4, &s);
+        assert_int_equal(s.n, rank < 2);
+        gbdt_rows_clear(&s);
     }
     gbdt_columns_clear(&columns);
     dataset_close(ds);
@@ -191,18 +191,18 @@ static void queries_check(const unsigned lengths[], size_t n)
         uint64_t next = 0;
 
         for (int rank = 0; rank < size; rank++) {
-            struct gbdt_shard s;
+            struct gbdt_rows s;
             uint64_t in_groups = 0;
 
-            shard_of(ds, &columns, rank, size, &s);
+            rows_of(ds, &columns, rank, size, &s);
             for (size_t g = 0; g < s.n_groups; g++, group++) {
                 assert_int_equal(s.groups[g], lengths[group]);
                 in_groups += s.groups[g];
             }
-            assert_int_equal(in_groups, s.rows);
-            for (uint64_t i = 0; i < s.rows; i++, next++)
+            assert_int_equal(in_groups, s.n);
+            for (uint64_t i = 0; i < s.n; i++, next++)
                 assert_true(((const double *)s.values)[i] == (double)next);
-            gbdt_shard_clear(&s);
+            gbdt_rows_clear(&s);
         }
         assert_int_equal(group, n);
     }
@@ -236,16 +236,16 @@ struct checking {
     raytrain_dataset *ds;
     struct dataset_config config;
     struct gbdt_columns columns;
-    struct gbdt_shard shards[SIZE_MAX_TESTED];
+    struct gbdt_rows sets[SIZE_MAX_TESTED];
     struct error errors[SIZE_MAX_TESTED];
 };
 
 static int rank_check(struct comm *comm, void *arg)
 {
     struct checking *c = arg;
-    const struct shard_job job = {.columns = &c->columns, .config = &c->config};
+    const struct rows_job job = {.columns = &c->columns, .config = &c->config};
 
-    return gbdt_queries_check(c->ds, &job, comm, &c->shards[comm->rank],
+    return gbdt_queries_check(c->ds, &job, comm, &c->sets[comm->rank],
                               &c->errors[comm->rank]);
 }
 
@@ -262,14 +262,14 @@ static void queries_are(const char *path, const char *qid, const char *const tex
     columns_of(c.ds, &cfg, &c.columns);
     for (int size = 1; size <= SIZE_MAX_TESTED; size++) {
         for (int rank = 0; rank < size; rank++)
-            shard_of(c.ds, &c.columns, rank, size, &c.shards[rank]);
+            rows_of(c.ds, &c.columns, rank, size, &c.sets[rank]);
         thread_comm_run(size, rank_check, &c, rc);
         for (int rank = 0; rank < size; rank++) {
             assert_int_equal(rc[rank], texts ? -1 : 0);
             for (int i = 0; texts && texts[i]; i++)
                 if (!strstr(c.errors[rank].text, texts[i]))
                     fail_msg("\"%s\" is not in: %s", texts[i], c.errors[rank].text);
-            gbdt_shard_clear(&c.shards[rank]);
+            gbdt_rows_clear(&c.sets[rank]);
         }
     }
     gbdt_columns_clear(&c.columns);
@@ -329,7 +329,7 @@ static void sparse_rows_stay_sparse(void **state)
     static const float VALUES[] = {0.5f, 2, -1};
     struct gbdt_config cfg = {.label = (char *)"label"};
     struct gbdt_columns columns;
-    struct gbdt_shard s;
+    struct gbdt_rows s;
     raytrain_dataset *ds;
 
     (void)state;
@@ -337,9 +337,9 @@ static void sparse_rows_stay_sparse(void **state)
     ds = dataset_of("rows.libsvm");
     columns_of(ds, &cfg, &columns);
     assert_int_equal(columns.features, 5);
-    shard_of(ds, &columns, 0, 1, &s);
+    rows_of(ds, &columns, 0, 1, &s);
     assert_true(s.sparse);
-    assert_int_equal(s.rows, 3);
+    assert_int_equal(s.n, 3);
     assert_int_equal(s.n_values, 3);
     assert_memory_equal(s.offsets, OFFSETS, sizeof OFFSETS);
     assert_memory_equal(s.indices, INDICES, sizeof INDICES);
@@ -347,11 +347,11 @@ static void sparse_rows_stay_sparse(void **state)
         assert_true((s.dtype == RAYTRAIN_FLOAT32
                          ? (double)((const float *)s.values)[i]
                          : ((const double *)s.values)[i]) == (double)VALUES[i]);
-    gbdt_shard_clear(&s);
-    shard_of(ds, &columns, 3, 4, &s); /* no rows */
-    assert_int_equal(s.rows, 0);
+    gbdt_rows_clear(&s);
+    rows_of(ds, &columns, 3, 4, &s); /* no rows */
+    assert_int_equal(s.n, 0);
     assert_int_equal(s.offsets[0], 0);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
     gbdt_columns_clear(&columns);
     dataset_close(ds);
 }
@@ -361,8 +361,8 @@ static void longer_rows_of_another_dataset_are_refused_with_their_line(void **st
     struct gbdt_config cfg = {.label = (char *)"label"};
     struct dataset_config other = {.name = (char *)"o", .path = (char *)"longer.svm"};
     struct gbdt_columns columns;
-    struct shard_job job = {.columns = &columns, .config = &other, .size = 1};
-    struct gbdt_shard s;
+    struct rows_job job = {.columns = &columns, .config = &other, .size = 1};
+    struct gbdt_rows s;
     struct error err;
     raytrain_dataset *ds, *shorter, *longer;
 
@@ -375,12 +375,12 @@ static void longer_rows_of_another_dataset_are_refused_with_their_line(void **st
     shorter = dataset_of("shorter.svm");
     assert_int_equal(gbdt_columns_check(&columns, dataset_schema(shorter), &o, &err),
                      0);
-    shard_of(shorter, &columns, 0, 1, &s);
+    rows_of(shorter, &columns, 0, 1, &s);
     assert_int_equal(s.features, 3);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
     longer = dataset_of("longer.svm");
     assert_int_equal(gbdt_columns_check(&columns, dataset_schema(longer), &o, &err), 0);
-    assert_int_equal(gbdt_shard_load(longer, &job, &s, &err), -1);
+    assert_int_equal(gbdt_rows_load(longer, &job, &s, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_non_null(strstr(err.text, "longer.svm:2 has an element \"features_3\""));
     dataset_close(longer);
@@ -417,7 +417,7 @@ static void weights_and_queries_of_libsvm_text_are_used_without_a_name(void **st
     struct gbdt_columns_use use = {
         .dataset = {.name = "train"}, .label = "label", .config = &cfg, .libsvm = true};
     struct gbdt_columns columns;
-    struct gbdt_shard s;
+    struct gbdt_rows s;
     struct error err;
     raytrain_dataset *ds, *bare;
 
@@ -433,16 +433,16 @@ static void weights_and_queries_of_libsvm_text_are_used_without_a_name(void **st
     libsvm_is(ds, &use, "weight", "qid");
     cfg.qid = NULL;
     assert_int_equal(gbdt_columns_find(dataset_schema(ds), &use, &columns, &err), 0);
-    shard_of(ds, &columns, 0, 1, &s);
+    rows_of(ds, &columns, 0, 1, &s);
     assert_true(s.weight[0] == 2 && s.weight[1] == 3 && s.weight[2] == 4);
     assert_int_equal(s.n_groups, 2);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
     assert_int_equal(gbdt_columns_check(&columns, dataset_schema(bare), &o, &err), 0);
-    shard_of(bare, &columns, 0, 1, &s);
-    assert_int_equal(s.rows, 2);
+    rows_of(bare, &columns, 0, 1, &s);
+    assert_int_equal(s.n, 2);
     assert_null(s.weight);
     assert_null(s.groups);
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
     gbdt_columns_clear(&columns);
     dataset_close(bare);
     dataset_close(ds);
@@ -566,10 +566,10 @@ static void other_datasets_have_the_same_columns(void **state)
 static void a_row_without_a_label_is_named(void **state)
 {
     const struct dataset_config config = {.path = (char *)"holes.csv"};
-    const struct shard_job job_of_two = {.config = &config, .rank = 1, .size = 2};
-    struct shard_job job = job_of_two;
+    const struct rows_job job_of_two = {.config = &config, .rank = 1, .size = 2};
+    struct rows_job job = job_of_two;
     struct gbdt_columns columns;
-    struct gbdt_shard s;
+    struct gbdt_rows s;
     struct error err;
     raytrain_dataset *ds;
 
@@ -578,7 +578,7 @@ static void a_row_without_a_label_is_named(void **state)
     ds = dataset_of("holes.csv");
     columns_of(ds, &plain, &columns);
     job.columns = &columns;
-    assert_int_equal(gbdt_shard_load(ds, &job, &s, &err), -1);
+    assert_int_equal(gbdt_rows_load(ds, &job, &s, &err), -1);
     assert_non_null(strstr(err.text, "dataset \"train\": holes.csv:5 has no label"));
     gbdt_columns_clear(&columns);
     dataset_close(ds);
@@ -587,18 +587,18 @@ static void a_row_without_a_label_is_named(void **state)
 static void missing_features_are_nan(void **state)
 {
     struct gbdt_columns columns;
-    struct gbdt_shard s;
+    struct gbdt_rows s;
     raytrain_dataset *ds;
 
     (void)state;
     file_write("missing.csv", "a,b,y\n,0.5,0\n2,,1\n");
     ds = dataset_of("missing.csv");
     columns_of(ds, &plain, &columns);
-    shard_of(ds, &columns, 0, 1, &s);
+    rows_of(ds, &columns, 0, 1, &s);
     assert_true(isnan(((const double *)s.values)[0]));
     assert_true(((const double *)s.values)[1] == 0.5);
     assert_true(isnan(((const double *)s.values)[3]));
-    gbdt_shard_clear(&s);
+    gbdt_rows_clear(&s);
     gbdt_columns_clear(&columns);
     dataset_close(ds);
 }

@@ -61,17 +61,16 @@ static int datasets_add(struct booster *b, const struct setup *how, struct comm 
     int n = c ? c->size : 1, rank = c ? c->rank : 0, rc;
     uint64_t each = ROWS / 10 / (uint64_t)n * 10, first = each * (uint64_t)rank;
     uint64_t rows = rank == n - 1 ? ROWS - first : each;
-    struct gbdt_shard shard;
+    struct gbdt_rows set;
 
-    shard_fill(&shard, "train", &how->rows, first, rows);
-    rc = ops->add(b, &shard, err);
-    gbdt_shard_clear(&shard);
+    set_fill(&set, "train", &how->rows, first, rows);
+    rc = ops->add(b, &set, err);
+    gbdt_rows_clear(&set);
     if (rc < 0)
         return rc;
-    shard_fill(&shard, "valid", &how->rows, first,
-               how->valid_on_first && rank ? 0 : rows);
-    rc = ops->add(b, &shard, err);
-    gbdt_shard_clear(&shard);
+    set_fill(&set, "valid", &how->rows, first, how->valid_on_first && rank ? 0 : rows);
+    rc = ops->add(b, &set, err);
+    gbdt_rows_clear(&set);
     return rc;
 }
 
@@ -250,7 +249,7 @@ static void test_ranking(void **state)
     }
 }
 
-static void test_empty_shard(void **state)
+static void test_no_rows(void **state)
 {
     struct setup how = {.rows.task = BINARY,
                         .params =
@@ -430,7 +429,7 @@ static void test_no_library(void **state)
 struct predicted {
     struct booster b;
     struct gbdt_config config;
-    struct gbdt_shard rows;
+    struct gbdt_rows rows;
     struct error err;
 };
 
@@ -440,7 +439,7 @@ static void predictor_open(struct predicted *p, const struct setup *how)
     p->b.ops = ops;
     p->config.params = json_loads("{}", 0, NULL);
     p->b.env = (struct booster_env){.threads = 1, .config = &p->config};
-    shard_fill(&p->rows, "rows", &how->rows, 0, ROWS);
+    set_fill(&p->rows, "rows", &how->rows, 0, ROWS);
     if (ops->load(&p->b, how->model, how->n_model, &p->err) < 0)
         fail_msg("%s", p->err.text);
 }
@@ -448,7 +447,7 @@ static void predictor_open(struct predicted *p, const struct setup *how)
 static void predictor_close(struct predicted *p)
 {
     ops->destroy(&p->b, true);
-    gbdt_shard_clear(&p->rows);
+    gbdt_rows_clear(&p->rows);
     json_decref(p->config.params);
 }
 
@@ -574,7 +573,7 @@ static void test_predict_refusals(void **state)
     assert_int_equal(p.err.code, RAYTRAIN_EINVAL);
     assert_non_null(
         strstr(p.err.text, "4 features, but the model has been trained on 5"));
-    p.rows.rows = 0;
+    p.rows.n = 0;
     p.rows.features++;
     assert_int_equal(ops->predict(&p.b, GBDT_VALUE, &p.rows, values, &p.err), 0);
     predictor_close(&p);
@@ -617,7 +616,7 @@ int main(void)
         cmocka_unit_test(test_same_model_sparse),
         cmocka_unit_test(test_same_model_of_tasks),
         cmocka_unit_test(test_ranking),
-        cmocka_unit_test(test_empty_shard),
+        cmocka_unit_test(test_no_rows),
         cmocka_unit_test(test_constraints),
         cmocka_unit_test(test_resume),
         cmocka_unit_test(test_resume_sampling),

@@ -54,15 +54,15 @@ static void *list_of(size_t n, size_t size)
     return p;
 }
 
-static void values_fill(struct gbdt_shard *s)
+static void values_fill(struct gbdt_rows *s)
 {
-    float *values = s->values = list_of(s->rows * FEATURES, sizeof *values);
+    float *values = s->values = list_of(s->n * FEATURES, sizeof *values);
 
     if (s->sparse) {
-        s->offsets = list_of(s->rows + 1, sizeof *s->offsets);
-        s->indices = list_of(s->rows * FEATURES, sizeof *s->indices);
+        s->offsets = list_of(s->n + 1, sizeof *s->offsets);
+        s->indices = list_of(s->n * FEATURES, sizeof *s->indices);
     }
-    for (uint64_t r = 0; r < s->rows; r++) {
+    for (uint64_t r = 0; r < s->n; r++) {
         for (int f = 0; f < FEATURES; f++) {
             float v = value_of(s->first + r, f);
 
@@ -77,12 +77,12 @@ static void values_fill(struct gbdt_shard *s)
     }
 }
 
-static void shard_fill(struct gbdt_shard *s, const char *name, const struct rows *how,
-                       uint64_t first, uint64_t rows)
+static void set_fill(struct gbdt_rows *s, const char *name, const struct rows *how,
+                     uint64_t first, uint64_t rows)
 {
     memset(s, 0, sizeof *s);
     strcpy(s->name, name);
-    s->rows = rows;
+    s->n = rows;
     s->first = first;
     s->all = ROWS;
     s->sparse = how->sparse;

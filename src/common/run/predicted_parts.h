@@ -1,6 +1,7 @@
 /*
- * predicted_parts.h - the parts of a prediction in its run directory, which are complete
- * once they have their names: RUN/shards/shard-NNNNNN, as the first versions named them.
+ * predicted_parts.h - the parts of a prediction in its run directory, which are
+ * complete once they have their names: RUN/shards/shard-NNNNNN, as the first versions
+ * named them.
  */
 #ifndef RAYTRAIN_RUN_PREDICTED_PARTS_H
 #define RAYTRAIN_RUN_PREDICTED_PARTS_H

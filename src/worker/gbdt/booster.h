@@ -93,11 +93,11 @@ struct booster_ops {
     int (*create)(struct booster *b, struct error *err);
     /*
      * COLLECTIVE. Copy a dataset into the library; the training set comes first. The
-     * values of the shard are dropped as soon as the library has them, the rest of it
-     * stays the caller's. Shards of other datasets may have no rows. RAYTRAIN_EINVAL for
-     * labels that the objective refuses, with the library's message.
+     * values are dropped as soon as the library has them, the rest of *rows stays the
+     * caller's. Other datasets may have no rows here. RAYTRAIN_EINVAL for labels that
+     * the objective refuses, with the library's message.
      */
-    int (*add)(struct booster *b, struct gbdt_shard *shard, struct error *err);
+    int (*add)(struct booster *b, struct gbdt_rows *rows, struct error *err);
     /*
      * COLLECTIVE, after the last add: a new model, or (bytes not NULL) go on with one,
      * the same bytes on every member. Parameters are those of the configuration.
@@ -133,7 +133,7 @@ struct booster_ops {
     /* Of rows (without a label): row after row, of that shape; int32 or float32 as in
      * enum gbdt_output. RAYTRAIN_EINVAL: another number of features than the model's. */
     int (*predict)(struct booster *b, enum gbdt_output output,
-                   const struct gbdt_shard *rows, void *values, struct error *err);
+                   const struct gbdt_rows *rows, void *values, struct error *err);
     /* The model in another of the library's formats: "json", "ubj", "txt". To free().
      * RAYTRAIN_EINVAL: it has no such format; the message has those that there are. */
     int (*convert)(struct booster *b, const char *format, void **bytes, size_t *n,

@@ -353,12 +353,12 @@ void feature_rows_destroy(struct feature_rows *f)
 
 /* ---- Batches ---- */
 
-static void value_set(struct gbdt_shard *shard, uint64_t i, double value)
+static void value_set(struct gbdt_rows *out, uint64_t i, double value)
 {
-    if (shard->dtype == RAYTRAIN_FLOAT64)
-        ((double *)shard->values)[i] = value;
+    if (out->dtype == RAYTRAIN_FLOAT64)
+        ((double *)out->values)[i] = value;
     else
-        ((float *)shard->values)[i] = (float)value;
+        ((float *)out->values)[i] = (float)value;
 }
 
 /* The values of a column of the batch, in the scratch of f. NULL on failure. */
@@ -392,11 +392,11 @@ static const struct frame_column *column_convert(struct feature_rows *f,
 }
 
 static int dense_fill(struct feature_rows *f, const struct frame *batch,
-                      struct gbdt_shard *shard, struct error *err)
+                      struct gbdt_rows *out, struct error *err)
 {
-    shard->n_values = batch->rows * f->features;
-    shard->values = calloc(shard->n_values + 1, raytrain_dtype_size(f->dtype));
-    if (!shard->values)
+    out->n_values = batch->rows * f->features;
+    out->values = calloc(out->n_values + 1, raytrain_dtype_size(f->dtype));
+    if (!out->values)
         return error_no_memory(err);
     for (size_t i = 0; i < f->n_sources; i++) {
         const struct source *s = &f->sources[i];
@@ -406,7 +406,7 @@ static int dense_fill(struct feature_rows *f, const struct frame *batch,
         for (uint64_t row = 0; row < batch->rows; row++)
             for (uint64_t k = 0; k < s->elements; k++)
                 if (s->places[k] != NO_FEATURE)
-                    value_set(shard, row * f->features + s->places[k],
+                    value_set(out, row * f->features + s->places[k],
                               f->scratch[row * s->elements + k]);
     }
     return 0;
@@ -481,10 +481,10 @@ static void offsets_sum(uint64_t *offsets, uint64_t rows)
 }
 
 /* Sort each row, and split its elements into indices and values. */
-static void elements_store(struct gbdt_shard *shard, struct element *all)
+static void elements_store(struct gbdt_rows *out, struct element *all)
 {
-    for (uint64_t row = 0; row < shard->rows; row++) {
-        uint64_t first = shard->offsets[row], n = shard->offsets[row + 1] - first;
+    for (uint64_t row = 0; row < out->n; row++) {
+        uint64_t first = out->offsets[row], n = out->offsets[row + 1] - first;
         bool rises = true;
 
         for (uint64_t k = 1; k < n && rises; k++)
@@ -492,40 +492,40 @@ static void elements_store(struct gbdt_shard *shard, struct element *all)
         if (!rises)
             qsort(all + first, n, sizeof *all, by_feature);
     }
-    for (uint64_t k = 0; k < shard->n_values; k++) {
-        shard->indices[k] = all[k].feature;
-        value_set(shard, k, all[k].value);
+    for (uint64_t k = 0; k < out->n_values; k++) {
+        out->indices[k] = all[k].feature;
+        value_set(out, k, all[k].value);
     }
 }
 
 static int sparse_fill(struct feature_rows *f, const struct frame *batch,
-                       struct gbdt_shard *shard, struct error *err)
+                       struct gbdt_rows *out, struct error *err)
 {
     uint64_t rows = batch->rows, n;
     uint64_t *next = calloc(rows + 1, sizeof *next);
     struct element *all = NULL;
     int rc = -1;
 
-    shard->offsets = calloc(rows + 1, sizeof *shard->offsets);
-    if (!next || !shard->offsets) {
+    out->offsets = calloc(rows + 1, sizeof *out->offsets);
+    if (!next || !out->offsets) {
         error_no_memory(err);
         goto end;
     }
-    if (elements_walk(f, batch, shard->offsets, NULL, err) < 0)
+    if (elements_walk(f, batch, out->offsets, NULL, err) < 0)
         goto end;
-    offsets_sum(shard->offsets, rows);
-    n = shard->n_values = shard->offsets[rows];
-    memcpy(next, shard->offsets, (rows + 1) * sizeof *next);
+    offsets_sum(out->offsets, rows);
+    n = out->n_values = out->offsets[rows];
+    memcpy(next, out->offsets, (rows + 1) * sizeof *next);
     all = reallocarray(NULL, n + 1, sizeof *all);
-    shard->indices = reallocarray(NULL, n + 1, sizeof *shard->indices);
-    shard->values = reallocarray(NULL, n + 1, raytrain_dtype_size(f->dtype));
-    if (!all || !shard->indices || !shard->values) {
+    out->indices = reallocarray(NULL, n + 1, sizeof *out->indices);
+    out->values = reallocarray(NULL, n + 1, raytrain_dtype_size(f->dtype));
+    if (!all || !out->indices || !out->values) {
         error_no_memory(err);
         goto end;
     }
     if (elements_walk(f, batch, next, all, err) < 0)
         goto end;
-    elements_store(shard, all);
+    elements_store(out, all);
     rc = 0;
 end:
     free(next);
@@ -534,14 +534,13 @@ end:
 }
 
 int feature_rows_fill(struct feature_rows *f, const struct frame *batch,
-                      struct gbdt_shard *shard, struct error *err)
+                      struct gbdt_rows *out, struct error *err)
 {
     f->fault = -1;
-    shard->rows = shard->all = batch->rows;
-    shard->first = 0;
-    shard->sparse = f->sparse;
-    shard->dtype = f->dtype;
-    shard->features = f->features;
-    return f->sparse ? sparse_fill(f, batch, shard, err)
-                     : dense_fill(f, batch, shard, err);
+    out->n = out->all = batch->rows;
+    out->first = 0;
+    out->sparse = f->sparse;
+    out->dtype = f->dtype;
+    out->features = f->features;
+    return f->sparse ? sparse_fill(f, batch, out, err) : dense_fill(f, batch, out, err);
 }

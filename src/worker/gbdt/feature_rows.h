@@ -39,11 +39,11 @@ uint64_t feature_rows_features(const struct feature_rows *f);
 /* Which columns of the dataset are not features: one element for each. */
 void feature_rows_unused(const struct feature_rows *f, const struct frame *schema,
                          bool *unused);
-/* A batch with those columns as rows of a shard of this dtype, which had none. On failure
- * gbdt_shard_clear() frees what is there; RAYTRAIN_EINVAL: a row has an element that is
+/* Fill *rows, which had none, with a batch of those columns in this dtype. On failure
+ * gbdt_rows_clear() frees what is there; RAYTRAIN_EINVAL: a row has an element that is
  * not a feature, and feature_rows_fault() is that row of the batch. */
 int feature_rows_fill(struct feature_rows *f, const struct frame *batch,
-                      struct gbdt_shard *shard, struct error *err);
+                      struct gbdt_rows *rows, struct error *err);
 /* -1: there is none. */
 int64_t feature_rows_fault(const struct feature_rows *f);
 void feature_rows_destroy(struct feature_rows *f); /* NULL is fine */

@@ -55,8 +55,8 @@ struct training {
     struct comm *comm, *members; /* all ranks; NULL on a rank that is no member */
     struct gbdt_columns columns;
     struct gbdt_features features;
-    struct gbdt_shard *shards; /* the training set, and then the others */
-    size_t n_shards;
+    struct gbdt_rows *sets; /* the training set, and then the others */
+    size_t n_sets;
     struct booster booster;
     struct model_saving saving;
     struct model_record record;
@@ -185,23 +185,23 @@ static int unused_note(struct training *t, const struct dataset_config *cfg,
 
 /* COLLECTIVE: this rank's rows of a dataset: a part of the training set for each rank,
  * and one of any other dataset for each member. */
-static int shard_read(struct training *t, const struct dataset_config *cfg,
-                      raytrain_dataset *ds, struct gbdt_shard *shard, struct error *err)
+static int rows_read(struct training *t, const struct dataset_config *cfg,
+                     raytrain_dataset *ds, struct gbdt_rows *rows, struct error *err)
 {
-    struct comm *parts = shard == t->shards ? t->comm : t->members;
-    struct shard_job job = {.columns = &t->columns,
-                            .config = cfg,
-                            .wide = t->ops->wide,
-                            .block = block_begins,
-                            .arg = t->ctx};
+    struct comm *parts = rows == t->sets ? t->comm : t->members;
+    struct rows_job job = {.columns = &t->columns,
+                           .config = cfg,
+                           .wide = t->ops->wide,
+                           .block = block_begins,
+                           .arg = t->ctx};
 
     if (!parts)
         return 0;
     job.rank = parts->rank;
     job.size = parts->size;
-    if (comm_agree(parts, gbdt_shard_load(ds, &job, shard, err), err) < 0)
+    if (comm_agree(parts, gbdt_rows_load(ds, &job, rows, err), err) < 0)
         return -1;
-    return gbdt_queries_check(ds, &job, parts, shard, err);
+    return gbdt_queries_check(ds, &job, parts, rows, err);
 }
 
 /* COLLECTIVE */
@@ -220,8 +220,8 @@ static int dataset_load(struct training *t, const struct dataset_config *cfg,
         rc = comm_agree(t->comm, unused_note(t, cfg, ds, err), err);
     collective_wait_begin(&t->ctx->waiting, "read dataset");
     if (rc == 0)
-        rc = comm_agree(t->comm, shard_read(t, cfg, ds, &t->shards[t->n_shards++], err),
-                        err);
+        rc =
+            comm_agree(t->comm, rows_read(t, cfg, ds, &t->sets[t->n_sets++], err), err);
     dataset_close(ds);
     return rc;
 }
@@ -229,7 +229,7 @@ static int dataset_load(struct training *t, const struct dataset_config *cfg,
 /* COLLECTIVE */
 static int members_find(struct training *t, struct error *err)
 {
-    if (t->comm->ops->split(t->comm, t->shards[0].rows > 0, &t->members, err) < 0)
+    if (t->comm->ops->split(t->comm, t->sets[0].n > 0, &t->members, err) < 0)
         return -1;
     if (t->members) {
         t->members->waiting = collective_wait_hook;
@@ -245,8 +245,8 @@ static int datasets_load(struct training *t, struct error *err)
     size_t n = cfg->n_datasets;
     int rc;
 
-    t->shards = calloc(n, sizeof *t->shards);
-    rc = comm_agree(t->comm, t->shards ? 0 : error_no_memory(err), err);
+    t->sets = calloc(n, sizeof *t->sets);
+    rc = comm_agree(t->comm, t->sets ? 0 : error_no_memory(err), err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (strcmp(cfg->datasets[i].name, GBDT_TRAIN) == 0)
             rc = dataset_load(t, &cfg->datasets[i], err);
@@ -335,9 +335,9 @@ static int booster_make(struct training *t, const void *bytes, size_t n,
         .goes_on = library_goes_on,
         .arg = t->ctx};
     rc = b->ops->create(b, err);
-    for (size_t i = 0; rc == 0 && i < t->n_shards; i++) {
-        rc = b->ops->add(b, &t->shards[i], err);
-        gbdt_shard_drop_values(&t->shards[i]);
+    for (size_t i = 0; rc == 0 && i < t->n_sets; i++) {
+        rc = b->ops->add(b, &t->sets[i], err);
+        gbdt_rows_drop_values(&t->sets[i]);
         sign_of_progress(t->ctx);
     }
     return rc == 0 ? b->ops->begin(b, bytes, n, err) : -1;
@@ -502,9 +502,9 @@ static void training_end(struct training *t, bool clean)
 {
     if (t->booster.ops)
         t->ops->destroy(&t->booster, clean);
-    for (size_t i = 0; t->shards && i < t->n_shards; i++)
-        gbdt_shard_clear(&t->shards[i]);
-    free(t->shards);
+    for (size_t i = 0; t->sets && i < t->n_sets; i++)
+        gbdt_rows_clear(&t->sets[i]);
+    free(t->sets);
     gbdt_columns_clear(&t->columns);
     gbdt_features_clear(&t->features);
     model_saving_clear(&t->saving);

@@ -330,20 +330,20 @@ static int batch_predict(struct prediction *g, const struct frame *batch,
                          struct error *err)
 {
     const struct booster_ops *ops = g->booster.ops;
-    struct gbdt_shard shard = {.name = PREDICT_DATASET};
+    struct gbdt_rows rows = {.name = PREDICT_DATASET};
     int rc = values_reserve(g, batch->rows, err);
 
     if (rc == 0)
-        rc = feature_rows_fill(g->rows, batch, &shard, err);
+        rc = feature_rows_fill(g->rows, batch, &rows, err);
     if (rc < 0)
         rc = row_fail(g, batch->rows, err);
     for (size_t i = 0; i < g->n_outputs && rc == 0; i++) {
-        rc = ops->predict(&g->booster, g->outputs[i].kind, &shard, g->values, err);
+        rc = ops->predict(&g->booster, g->outputs[i].kind, &rows, g->values, err);
         if (rc == 0 &&
             raytrain_predictor_put(g->predictor, g->outputs[i].column, g->values))
             rc = call_failed(g, err);
     }
-    gbdt_shard_clear(&shard);
+    gbdt_rows_clear(&rows);
     return rc;
 }
 

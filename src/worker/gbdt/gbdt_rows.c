@@ -12,7 +12,7 @@ void gbdt_features_clear(struct gbdt_features *f)
     memset(f, 0, sizeof *f);
 }
 
-void gbdt_shard_drop_values(struct gbdt_shard *s)
+void gbdt_rows_drop_values(struct gbdt_rows *s)
 {
     free(s->values);
     free(s->offsets);
@@ -22,9 +22,9 @@ void gbdt_shard_drop_values(struct gbdt_shard *s)
     s->indices = NULL;
 }
 
-void gbdt_shard_clear(struct gbdt_shard *s)
+void gbdt_rows_clear(struct gbdt_rows *s)
 {
-    gbdt_shard_drop_values(s);
+    gbdt_rows_drop_values(s);
     free(s->label);
     free(s->weight);
     free(s->groups);

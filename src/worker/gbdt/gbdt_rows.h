@@ -27,10 +27,10 @@ struct gbdt_features {
 void gbdt_features_clear(struct gbdt_features *f);
 
 /* Owns its memory. */
-struct gbdt_shard {
+struct gbdt_rows {
     char name[RAYTRAIN_NAME_MAX + 1]; /* of the dataset */
-    uint64_t rows, first, all;        /* rows first..first + rows of `all` */
-    /* The features of each row. Dense: values has rows x features, row after row, and a
+    uint64_t n, first, all;           /* rows first..first + n of `all` */
+    /* The features of each row. Dense: values has n x features, row after row, and a
      * missing one is NaN. Sparse: row i has values[k] at the feature indices[k], rising,
      * for k in offsets[i]..offsets[i + 1); a feature that is not there is missing to
      * XGBoost and 0 to LightGBM, as in their own readers. */
@@ -38,7 +38,7 @@ struct gbdt_shard {
     raytrain_dtype dtype; /* of values: RAYTRAIN_FLOAT32 or RAYTRAIN_FLOAT64 */
     uint64_t features;
     void *values;
-    uint64_t *offsets; /* rows + 1, from 0 on */
+    uint64_t *offsets; /* n + 1, from 0 on */
     uint32_t *indices;
     uint64_t n_values; /* of all rows, sparse or not */
     float *label;      /* of each row; NULL: there is none, as in predictions */
@@ -47,12 +47,12 @@ struct gbdt_shard {
     size_t n_groups;
     uint64_t
         *queries;   /* the query of each group, gbdt_query_key(); until it is checked */
-    double *margin; /* rows x margins, row after row; NULL: none */
+    double *margin; /* n x margins, row after row; NULL: none */
     uint64_t margins;
 };
 
 /* The memory of values, offsets and indices alone: once a library has copied them. */
-void gbdt_shard_drop_values(struct gbdt_shard *s);
-void gbdt_shard_clear(struct gbdt_shard *s);
+void gbdt_rows_drop_values(struct gbdt_rows *s);
+void gbdt_rows_clear(struct gbdt_rows *s);
 
 #endif

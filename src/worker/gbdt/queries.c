@@ -93,7 +93,7 @@ struct ends {
     bool rising, falling;
 };
 
-static struct ends ends_of(const struct gbdt_shard *s)
+static struct ends ends_of(const struct gbdt_rows *s)
 {
     const uint64_t *keys = s->queries;
     struct ends e = {.n = s->n_groups, .rising = true, .falling = true};
@@ -123,7 +123,7 @@ static void ends_join(struct ends *all, const struct ends *next)
 }
 
 /* COLLECTIVE */
-static int sorted(const struct gbdt_shard *s, struct comm *parts, bool *yes,
+static int sorted(const struct gbdt_rows *s, struct comm *parts, bool *yes,
                   struct error *err)
 {
     struct ends own = ends_of(s), joined = {.rising = true};
@@ -175,7 +175,7 @@ static struct again again_find(struct query *queries, size_t n)
     return found;
 }
 
-static struct query *queries_list(const struct gbdt_shard *s, struct error *err)
+static struct query *queries_list(const struct gbdt_rows *s, struct error *err)
 {
     struct query *list = calloc(s->n_groups + 1, sizeof *list);
     uint64_t row = s->first;
@@ -190,7 +190,7 @@ static struct query *queries_list(const struct gbdt_shard *s, struct error *err)
 }
 
 /* COLLECTIVE: rank 0 knows. */
-static int search(const struct gbdt_shard *s, struct comm *parts, struct again *found,
+static int search(const struct gbdt_rows *s, struct comm *parts, struct again *found,
                   struct error *err)
 {
     struct query *own = queries_list(s, err);
@@ -217,7 +217,7 @@ static int search(const struct gbdt_shard *s, struct comm *parts, struct again *
 
 /* ---- The whole ---- */
 
-static int refuse(const raytrain_dataset *ds, const struct shard_job *job,
+static int refuse(const raytrain_dataset *ds, const struct rows_job *job,
                   const struct again *found, struct error *err)
 {
     const char *column = job->columns->qid;
@@ -234,8 +234,8 @@ static int refuse(const raytrain_dataset *ds, const struct shard_job *job,
         dataset_name(ds), query, first, row, column);
 }
 
-int gbdt_queries_check(const raytrain_dataset *ds, const struct shard_job *job,
-                       struct comm *parts, struct gbdt_shard *shard, struct error *err)
+int gbdt_queries_check(const raytrain_dataset *ds, const struct rows_job *job,
+                       struct comm *parts, struct gbdt_rows *rows, struct error *err)
 {
     struct again found = {.any = false};
     bool good = true;
@@ -243,11 +243,11 @@ int gbdt_queries_check(const raytrain_dataset *ds, const struct shard_job *job,
 
     if (!gbdt_columns_qid(job->columns, dataset_schema(ds)))
         return 0;
-    rc = sorted(shard, parts, &good, err);
+    rc = sorted(rows, parts, &good, err);
     if (rc == 0 && !good)
-        rc = search(shard, parts, &found, err);
-    free(shard->queries);
-    shard->queries = NULL;
+        rc = search(rows, parts, &found, err);
+    free(rows->queries);
+    rows->queries = NULL;
     if (rc == 0 && found.any)
         rc = refuse(ds, job, &found, err);
     return comm_agree(parts, rc, err);

@@ -19,9 +19,9 @@ uint64_t gbdt_query_key(const struct frame_column *c, uint64_t row);
 /*
  * COLLECTIVE over the ranks that have the parts of the dataset, with the same outcome
  * on all of them. RAYTRAIN_EINVAL: a query comes back; the message names both places.
- * Frees the keys of the shard.
+ * Frees the keys of the rows.
  */
-int gbdt_queries_check(const raytrain_dataset *ds, const struct shard_job *job,
-                       struct comm *parts, struct gbdt_shard *shard, struct error *err);
+int gbdt_queries_check(const raytrain_dataset *ds, const struct rows_job *job,
+                       struct comm *parts, struct gbdt_rows *rows, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * rows_load.c - blocks of rows from the dataset, the rows of a block that are this
- * worker's, and their numbers into the shard.
+ * rows_load.c - blocks of rows from the dataset, and the numbers of this worker's rows
+ * among them.
  */
 #include "gbdt/rows_load.h"
 
@@ -17,8 +17,8 @@
 
 struct loading {
     raytrain_dataset *ds;
-    const struct shard_job *job;
-    struct gbdt_shard *shard;
+    const struct rows_job *job;
+    struct gbdt_rows *rows;
     const char *weight, *qid; /* columns; NULL: there is none */
     uint64_t first, end;  /* this part, as it would be without queries */
     uint64_t room;        /* rows for which there is memory */
@@ -37,7 +37,7 @@ static int no_memory(const struct loading *l, struct error *err)
         err, RAYTRAIN_ENOMEM,
         "out of memory for the rows of dataset \"%s\": this worker has %llu "
         "of them; use more workers, or give them more memory",
-        l->shard->name, (unsigned long long)(l->end - l->first));
+        l->rows->name, (unsigned long long)(l->end - l->first));
 }
 
 /* ---- Memory ---- */
@@ -56,7 +56,7 @@ static bool grow(void *pointer, uint64_t n, size_t size)
 static int rows_reserve(struct loading *l, uint64_t rows, struct error *err)
 {
     const struct gbdt_columns *c = l->job->columns;
-    struct gbdt_shard *s = l->shard;
+    struct gbdt_rows *s = l->rows;
     uint64_t room = rows > 2 * l->room ? rows : 2 * l->room;
     bool ok = true;
 
@@ -80,7 +80,7 @@ static int rows_reserve(struct loading *l, uint64_t rows, struct error *err)
 
 static int values_reserve(struct loading *l, uint64_t n, struct error *err)
 {
-    struct gbdt_shard *s = l->shard;
+    struct gbdt_rows *s = l->rows;
     uint64_t room = n > l->values_room + l->values_room / 2
                         ? n
                         : l->values_room + l->values_room / 2;
@@ -96,7 +96,7 @@ static int values_reserve(struct loading *l, uint64_t n, struct error *err)
 
 /* ---- Numbers ---- */
 
-static void number_store(struct gbdt_shard *s, uint64_t at, double x)
+static void number_store(struct gbdt_rows *s, uint64_t at, double x)
 {
     if (s->dtype == RAYTRAIN_FLOAT32)
         ((float *)s->values)[at] = (float)x;
@@ -105,10 +105,10 @@ static void number_store(struct gbdt_shard *s, uint64_t at, double x)
 }
 
 /* Rows from..from + n of the block become rows of the matrix. */
-static void dense_copy(struct gbdt_shard *s, const struct frame_column *c,
+static void dense_copy(struct gbdt_rows *s, const struct frame_column *c,
                        uint64_t feature, uint64_t from, uint64_t n)
 {
-    uint64_t width = gbdt_column_width(c), at = s->rows * s->features + feature, in = 0;
+    uint64_t width = gbdt_column_width(c), at = s->n * s->features + feature, in = 0;
     double block[REALS_BLOCK];
 
     for (uint64_t e = 0; e < n * width;) {
@@ -133,25 +133,24 @@ static uint64_t sparse_count(const struct frame_column *c, uint64_t from, uint64
     return n * gbdt_column_width(c);
 }
 
-/* Row `row` of the shard has an element that no row of the training set has. */
+/* Row `row` has an element that no row of the training set has. */
 static int no_feature(const struct loading *l, const struct gbdt_column *to,
                       uint64_t row, uint64_t element, struct error *err)
 {
     char place[ERROR_TEXT_MAX / 2];
 
-    dataset_row_place(l->ds, l->job->config, l->shard->first + row, place,
-                      sizeof place);
+    dataset_row_place(l->ds, l->job->config, l->rows->first + row, place, sizeof place);
     return error_set(
         err, RAYTRAIN_EINVAL,
         "dataset \"%s\": %s has an element \"%s_%llu\", which is not among "
         "the %llu features of the training set",
-        l->shard->name, place, to->name, (unsigned long long)element,
+        l->rows->name, place, to->name, (unsigned long long)element,
         (unsigned long long)l->job->columns->features);
 }
 
-/* The elements of one row of a column, at the end of the shard's. Returns the first one
+/* The elements of one row of a column, at the end of those so far. Returns the first one
  * that is not a feature, or -1: all are. */
-static int64_t sparse_append(struct gbdt_shard *s, const struct frame_column *c,
+static int64_t sparse_append(struct gbdt_rows *s, const struct frame_column *c,
                              const struct gbdt_column *to, uint64_t row)
 {
     bool sparse = c->kind == FRAME_SPARSE;
@@ -181,7 +180,7 @@ static int sparse_copy(struct loading *l, const struct frame *f, uint64_t from,
                        uint64_t n, struct error *err)
 {
     const struct gbdt_columns *columns = l->job->columns;
-    struct gbdt_shard *s = l->shard;
+    struct gbdt_rows *s = l->rows;
     uint64_t more = 0;
     size_t next = 0;
 
@@ -190,7 +189,7 @@ static int sparse_copy(struct loading *l, const struct frame *f, uint64_t from,
     if (values_reserve(l, s->n_values + more, err) < 0)
         return -1;
     for (uint64_t r = 0; r < n; r++) {
-        s->offsets[s->rows + r] = s->n_values;
+        s->offsets[s->n + r] = s->n_values;
         next = 0;
         for (size_t i = 0; i < columns->n; i++) {
             const struct gbdt_column *to = &columns->list[i];
@@ -198,10 +197,10 @@ static int sparse_copy(struct loading *l, const struct frame *f, uint64_t from,
                 sparse_append(s, frame_find_next(f, to->name, &next), to, from + r);
 
             if (other >= 0)
-                return no_feature(l, to, s->rows + r, (uint64_t)other, err);
+                return no_feature(l, to, s->n + r, (uint64_t)other, err);
         }
     }
-    s->offsets[s->rows + n] = s->n_values;
+    s->offsets[s->n + n] = s->n_values;
     return 0;
 }
 
@@ -244,16 +243,16 @@ static int no_label(const struct loading *l, uint64_t row, struct error *err)
         err, RAYTRAIN_EINVAL,
         "dataset \"%s\": %s has no label in column \"%s\"; leave such rows "
         "out with datasets.%s.filter",
-        l->shard->name, place, l->job->columns->label, l->shard->name);
+        l->rows->name, place, l->job->columns->label, l->rows->name);
 }
 
 static int labels_check(const struct loading *l, uint64_t n, struct error *err)
 {
-    const struct gbdt_shard *s = l->shard;
+    const struct gbdt_rows *s = l->rows;
 
     for (uint64_t i = 0; s->label && i < n; i++)
-        if (isnan(s->label[s->rows + i]))
-            return no_label(l, s->first + s->rows + i, err);
+        if (isnan(s->label[s->n + i]))
+            return no_label(l, s->first + s->n + i, err);
     return 0;
 }
 
@@ -262,25 +261,25 @@ static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
                      uint64_t n, struct error *err)
 {
     const struct gbdt_columns *c = l->job->columns;
-    struct gbdt_shard *s = l->shard;
+    struct gbdt_rows *s = l->rows;
     size_t next = 0;
 
     if (n == 0)
         return 0;
-    if (rows_reserve(l, s->rows + n, err) < 0)
+    if (rows_reserve(l, s->n + n, err) < 0)
         return -1;
     if (s->sparse && sparse_copy(l, f, from, n, err) < 0)
         return -1;
     for (size_t i = 0; !s->sparse && i < c->n; i++)
         dense_copy(s, frame_find_next(f, c->list[i].name, &next), c->list[i].first,
                    from, n);
-    floats_copy(f, c->label, from, n, s->label ? s->label + s->rows : NULL);
-    floats_copy(f, l->weight, from, n, s->weight ? s->weight + s->rows : NULL);
+    floats_copy(f, c->label, from, n, s->label ? s->label + s->n : NULL);
+    floats_copy(f, l->weight, from, n, s->weight ? s->weight + s->n : NULL);
     margin_copy(f, c->margin, s->margins, from, n,
-                s->margin ? s->margin + s->rows * s->margins : NULL);
+                s->margin ? s->margin + s->n * s->margins : NULL);
     if (labels_check(l, n, err) < 0)
         return -1;
-    s->rows += n;
+    s->n += n;
     return 0;
 }
 
@@ -288,7 +287,7 @@ static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
 
 static int group_begin(struct loading *l, uint64_t query, struct error *err)
 {
-    struct gbdt_shard *s = l->shard;
+    struct gbdt_rows *s = l->rows;
 
     if (s->n_groups == l->groups_room) {
         size_t room = l->groups_room > 0 ? 2 * l->groups_room : 1024;
@@ -332,7 +331,7 @@ static int queries_scan(struct loading *l, const struct frame *f, uint64_t n,
             continue;
         if (*from == n)
             *from = i;
-        l->shard->groups[l->shard->n_groups - 1]++;
+        l->rows->groups[l->rows->n_groups - 1]++;
     }
     if (*from > *end)
         *from = *end;
@@ -348,8 +347,8 @@ static int block_take(struct loading *l, uint64_t n, struct error *err)
 
     if (l->qid && queries_scan(l, f, n, &from, &end, err) < 0)
         return -1;
-    if (l->shard->rows == 0)
-        l->shard->first = l->at + from;
+    if (l->rows->n == 0)
+        l->rows->first = l->at + from;
     if (rows_take(l, f, from, end - from, err) < 0)
         return -1;
     l->at += n;
@@ -394,7 +393,7 @@ static int loading_begin(struct loading *l, struct error *err)
     uint64_t all = dataset_rows(l->ds), size = (uint64_t)l->job->size,
              rank = (uint64_t)l->job->rank, rest = all % size;
     uint64_t block = BLOCK_BYTES / (8 * (c->sparse ? 64 : c->features));
-    struct gbdt_shard *s = l->shard;
+    struct gbdt_rows *s = l->rows;
 
     l->weight = gbdt_columns_weight(c, schema);
     l->qid = gbdt_columns_qid(c, schema);
@@ -424,18 +423,18 @@ static int loading_begin(struct loading *l, struct error *err)
 /* Without rows, offsets still has its first element. */
 static void loading_end(struct loading *l)
 {
-    struct gbdt_shard *s = l->shard;
+    struct gbdt_rows *s = l->rows;
 
     if (s->sparse)
-        s->offsets[s->rows] = s->n_values;
+        s->offsets[s->n] = s->n_values;
     else
-        s->n_values = s->rows * s->features;
+        s->n_values = s->n * s->features;
 }
 
-int gbdt_shard_load(raytrain_dataset *ds, const struct shard_job *job,
-                    struct gbdt_shard *out, struct error *err)
+int gbdt_rows_load(raytrain_dataset *ds, const struct rows_job *job,
+                   struct gbdt_rows *out, struct error *err)
 {
-    struct loading l = {.ds = ds, .job = job, .shard = out};
+    struct loading l = {.ds = ds, .job = job, .rows = out};
     int rc;
 
     memset(out, 0, sizeof *out);
@@ -445,7 +444,7 @@ int gbdt_shard_load(raytrain_dataset *ds, const struct shard_job *job,
     if (rc == 0)
         loading_end(&l);
     else
-        gbdt_shard_clear(out);
+        gbdt_rows_clear(out);
     free(l.query);
     return rc;
 }

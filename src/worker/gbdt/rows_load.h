@@ -9,7 +9,7 @@
 #include "data/dataset.h"
 #include "gbdt/columns.h"
 
-struct shard_job {
+struct rows_job {
     const struct gbdt_columns *columns;
     const struct dataset_config *config; /* of the dataset: where its rows lie */
     bool wide;      /* the library looks at float64, if a column has it */
@@ -26,7 +26,7 @@ struct shard_job {
  * query comes back later is checked by gbdt_queries_check(). RAYTRAIN_EINVAL: a row has
  * no label.
  */
-int gbdt_shard_load(raytrain_dataset *ds, const struct shard_job *job,
-                    struct gbdt_shard *out, struct error *err);
+int gbdt_rows_load(raytrain_dataset *ds, const struct rows_job *job,
+                   struct gbdt_rows *out, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* lightgbm_data.c - datasets of the library from shards. See lightgbm_state.h. */
+/* lightgbm_data.c - datasets of the library from rows. See lightgbm_state.h. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +17,24 @@ static void goes_on(const struct booster *b)
         b->env.goes_on(b->env.arg);
 }
 
-static int rows_refuse(const struct gbdt_shard *shard, struct error *err)
+static int rows_refuse(const struct gbdt_rows *rows, struct error *err)
 {
     return error_set(err, RAYTRAIN_EFIT,
                      "the dataset %s has %llu rows on this worker, and that is more "
                      "than LightGBM can count: use more workers",
-                     shard->name, (unsigned long long)shard->rows);
+                     rows->name, (unsigned long long)rows->n);
 }
 
-static int size_check(const struct gbdt_shard *shard, struct error *err)
+static int size_check(const struct gbdt_rows *rows, struct error *err)
 {
-    return shard->rows > INT_MAX || shard->features > INT_MAX ? rows_refuse(shard, err)
-                                                              : 0;
+    return rows->n > INT_MAX || rows->features > INT_MAX ? rows_refuse(rows, err) : 0;
 }
 
 /* ---- Where training starts: margins, and what the old model says ---- */
 
 /* The old model's scores of some rows, added in the order in which training had added
  * them: round after round if there are margins before, else the library does so. */
-static int old_add(const struct booster *b, const struct gbdt_shard *shard,
+static int old_add(const struct booster *b, const struct gbdt_rows *rows,
                    uint64_t first, uint64_t n, int classes, double *scores,
                    struct error *err)
 {
@@ -50,50 +49,50 @@ static int old_add(const struct booster *b, const struct gbdt_shard *shard,
     block = malloc((size_t)n * (size_t)classes * sizeof *block);
     if (!block)
         return error_no_memory(err);
-    if (shard->margin)
+    if (rows->margin)
         request.rounds = 1;
-    for (int r = 0; rc == 0 && r < (shard->margin ? rounds : 1); r++) {
+    for (int r = 0; rc == 0 && r < (rows->margin ? rounds : 1); r++) {
         request.first_round = r;
-        rc = lightgbm_rows_predict(s->l, &request, shard, first, n, block, err);
+        rc = lightgbm_rows_predict(s->l, &request, rows, first, n, block, err);
         for (uint64_t i = 0; rc == 0 && i < n; i++)
             for (uint64_t k = 0; k < (uint64_t)classes; k++)
-                scores[k * shard->rows + first + i] += block[i * (uint64_t)classes + k];
+                scores[k * rows->n + first + i] += block[i * (uint64_t)classes + k];
     }
     free(block);
     return rc;
 }
 
 /* Class after class, as the library has them. NULL in *out: from nothing. */
-static int scores_make(const struct booster *b, const struct gbdt_shard *shard,
+static int scores_make(const struct booster *b, const struct gbdt_rows *rows,
                        double **out, int *n_out, struct error *err)
 {
     const struct lightgbm_state *s = b->impl;
-    int classes = (int)shard->margins, rc = 0;
+    int classes = (int)rows->margins, rc = 0;
     double *scores;
 
     *out = NULL;
     *n_out = 0;
-    if (!s->old && !shard->margin)
+    if (!s->old && !rows->margin)
         return 0;
     if (s->old && s->l->BoosterNumModelPerIteration(s->old, &classes) != 0)
         return lightgbm_fail(s->l, RAYTRAIN_EFAILED, "has no classes", err);
-    if (shard->margin && shard->margins != (uint64_t)classes)
+    if (rows->margin && rows->margins != (uint64_t)classes)
         return error_set(err, RAYTRAIN_EINVAL,
                          "base_margin of dataset %s has %llu numbers in a row, and the "
                          "model has %d",
-                         shard->name, (unsigned long long)shard->margins, classes);
-    if (shard->rows * (uint64_t)classes > INT_MAX)
-        return rows_refuse(shard, err);
-    scores = calloc(shard->rows * (uint64_t)classes + 1, sizeof *scores);
+                         rows->name, (unsigned long long)rows->margins, classes);
+    if (rows->n * (uint64_t)classes > INT_MAX)
+        return rows_refuse(rows, err);
+    scores = calloc(rows->n * (uint64_t)classes + 1, sizeof *scores);
     if (!scores)
         return error_no_memory(err);
-    for (uint64_t i = 0; shard->margin && i < shard->rows; i++)
+    for (uint64_t i = 0; rows->margin && i < rows->n; i++)
         for (uint64_t k = 0; k < (uint64_t)classes; k++)
-            scores[k * shard->rows + i] = shard->margin[i * (uint64_t)classes + k];
-    for (uint64_t i = 0; rc == 0 && s->old && i < shard->rows; i += BLOCK_ROWS) {
-        uint64_t n = shard->rows - i < BLOCK_ROWS ? shard->rows - i : BLOCK_ROWS;
+            scores[k * rows->n + i] = rows->margin[i * (uint64_t)classes + k];
+    for (uint64_t i = 0; rc == 0 && s->old && i < rows->n; i += BLOCK_ROWS) {
+        uint64_t n = rows->n - i < BLOCK_ROWS ? rows->n - i : BLOCK_ROWS;
 
-        rc = old_add(b, shard, i, n, classes, scores, err);
+        rc = old_add(b, rows, i, n, classes, scores, err);
         goes_on(b);
     }
     if (rc < 0) {
@@ -101,42 +100,42 @@ static int scores_make(const struct booster *b, const struct gbdt_shard *shard,
         return -1;
     }
     *out = scores;
-    *n_out = (int)shard->rows * classes;
+    *n_out = (int)rows->n * classes;
     return 0;
 }
 
 /* ---- A dataset ---- */
 
 /* The library would forget the rows of earlier blocks of a dataset for linear trees. */
-static uint64_t block_rows(const struct booster *b, const struct gbdt_shard *shard)
+static uint64_t block_rows(const struct booster *b, const struct gbdt_rows *rows)
 {
     static const char *const keys[] = {"linear_tree", "linear_trees", NULL};
     static const char *const values[] = {"true", "+", NULL};
 
-    return lightgbm_params_has(&b->env, keys, values) ? shard->rows : BLOCK_ROWS;
+    return lightgbm_params_has(&b->env, keys, values) ? rows->n : BLOCK_ROWS;
 }
 
 static int rows_push(const struct booster *b, lightgbm_dataset data,
-                     const struct gbdt_shard *shard, struct error *err)
+                     const struct gbdt_rows *rows, struct error *err)
 {
     const struct lightgbm *l = ((struct lightgbm_state *)b->impl)->l;
     const int type =
-        shard->dtype == RAYTRAIN_FLOAT32 ? LIGHTGBM_FLOAT32 : LIGHTGBM_FLOAT64;
+        rows->dtype == RAYTRAIN_FLOAT32 ? LIGHTGBM_FLOAT32 : LIGHTGBM_FLOAT64;
     const size_t row =
-        shard->features * (type == LIGHTGBM_FLOAT32 ? sizeof(float) : sizeof(double));
-    const uint64_t block = block_rows(b, shard);
+        rows->features * (type == LIGHTGBM_FLOAT32 ? sizeof(float) : sizeof(double));
+    const uint64_t block = block_rows(b, rows);
     int rc = 0;
 
-    if (shard->sparse)
-        rc = l->DatasetPushRowsByCSR(
-            data, shard->offsets, LIGHTGBM_INT64, (const int32_t *)shard->indices,
-            shard->values, type, (int64_t)shard->rows + 1, (int64_t)shard->n_values,
-            (int64_t)shard->features, 0);
-    for (uint64_t i = 0; rc == 0 && !shard->sparse && i < shard->rows; i += block) {
-        uint64_t n = shard->rows - i < block ? shard->rows - i : block;
+    if (rows->sparse)
+        rc = l->DatasetPushRowsByCSR(data, rows->offsets, LIGHTGBM_INT64,
+                                     (const int32_t *)rows->indices, rows->values, type,
+                                     (int64_t)rows->n + 1, (int64_t)rows->n_values,
+                                     (int64_t)rows->features, 0);
+    for (uint64_t i = 0; rc == 0 && !rows->sparse && i < rows->n; i += block) {
+        uint64_t n = rows->n - i < block ? rows->n - i : block;
 
-        rc = l->DatasetPushRows(data, (const char *)shard->values + i * row, type,
-                                (int32_t)n, (int32_t)shard->features, (int32_t)i);
+        rc = l->DatasetPushRows(data, (const char *)rows->values + i * row, type,
+                                (int32_t)n, (int32_t)rows->features, (int32_t)i);
         goes_on(b);
     }
     return rc == 0 ? 0 : lightgbm_fail(l, RAYTRAIN_EFAILED, "takes no rows", err);
@@ -145,47 +144,47 @@ static int rows_push(const struct booster *b, lightgbm_dataset data,
 /* Without values, too: a dataset that is made like the training set has the fields of that,
  * with numbers that are not set. */
 static int field_set(const struct lightgbm *l, lightgbm_dataset data,
-                     const struct gbdt_shard *shard, const char *field,
+                     const struct gbdt_rows *rows, const char *field,
                      const void *values, int n, int type, struct error *err)
 {
     char what[RAYTRAIN_NAME_MAX + 64];
 
     if (l->DatasetSetField(data, field, values, values ? n : 0, type) == 0)
         return 0;
-    snprintf(what, sizeof what, "refuses the %s of dataset %s", field, shard->name);
+    snprintf(what, sizeof what, "refuses the %s of dataset %s", field, rows->name);
     return lightgbm_fail(l, RAYTRAIN_EINVAL, what, err);
 }
 
 static int fields_set(const struct lightgbm *l, lightgbm_dataset data,
-                      const struct gbdt_shard *shard, struct error *err)
+                      const struct gbdt_rows *rows, struct error *err)
 {
-    const int n = (int)shard->rows;
+    const int n = (int)rows->n;
 
-    return field_set(l, data, shard, "label", shard->label, n, LIGHTGBM_FLOAT32, err) <
+    return field_set(l, data, rows, "label", rows->label, n, LIGHTGBM_FLOAT32, err) <
                        0 ||
-                   field_set(l, data, shard, "weight", shard->weight, n,
-                             LIGHTGBM_FLOAT32, err) < 0 ||
-                   field_set(l, data, shard, "group", shard->groups,
-                             (int)shard->n_groups, LIGHTGBM_INT32, err) < 0
+                   field_set(l, data, rows, "weight", rows->weight, n, LIGHTGBM_FLOAT32,
+                             err) < 0 ||
+                   field_set(l, data, rows, "group", rows->groups, (int)rows->n_groups,
+                             LIGHTGBM_INT32, err) < 0
                ? -1
                : 0;
 }
 
-/* Rows with all that belongs to them; the values of the shard are gone then. */
-static int set_fill(struct booster *b, struct lightgbm_set *set,
-                    struct gbdt_shard *shard, struct error *err)
+/* Rows with all that belongs to them; the values of the rows are gone then. */
+static int set_fill(struct booster *b, struct lightgbm_set *set, struct gbdt_rows *rows,
+                    struct error *err)
 {
     const struct lightgbm *l = ((struct lightgbm_state *)b->impl)->l;
     double *scores;
-    int n, rc = scores_make(b, shard, &scores, &n, err);
+    int n, rc = scores_make(b, rows, &scores, &n, err);
 
     if (rc == 0)
-        rc = rows_push(b, set->data, shard, err);
-    gbdt_shard_drop_values(shard);
+        rc = rows_push(b, set->data, rows, err);
+    gbdt_rows_drop_values(rows);
     if (rc == 0)
-        rc = fields_set(l, set->data, shard, err);
+        rc = fields_set(l, set->data, rows, err);
     if (rc == 0 && scores)
-        rc = field_set(l, set->data, shard, "init_score", scores, n, LIGHTGBM_FLOAT64,
+        rc = field_set(l, set->data, rows, "init_score", scores, n, LIGHTGBM_FLOAT64,
                        err);
     free(scores);
     return rc < 0 ? -1 : lightgbm_set_measure(l, set, err);
@@ -213,7 +212,7 @@ static int names_set(const struct booster *b, lightgbm_dataset data, struct erro
 
 /* The library replaces pointers in its arguments: give it arrays of its own. */
 static int train_create(const struct booster *b, struct lightgbm_sample *sample,
-                        const struct gbdt_shard *shard, lightgbm_dataset *out,
+                        const struct gbdt_rows *rows, lightgbm_dataset *out,
                         struct error *err)
 {
     const struct lightgbm_state *s = b->impl;
@@ -227,7 +226,7 @@ static int train_create(const struct booster *b, struct lightgbm_sample *sample,
         memcpy(indices, sample->indices, n * sizeof *indices);
         if (s->l->DatasetCreateFromSampledColumn(
                 values, indices, (int32_t)sample->columns, sample->n, sample->rows,
-                (int32_t)shard->rows, (int64_t)shard->all, s->params, out) != 0)
+                (int32_t)rows->n, (int64_t)rows->all, s->params, out) != 0)
             rc = lightgbm_fail(s->l, RAYTRAIN_EINVAL, "cannot make bins", err);
     }
     free(values);
@@ -236,42 +235,42 @@ static int train_create(const struct booster *b, struct lightgbm_sample *sample,
 }
 
 /* Its bins are those that one process with all rows would make. */
-static int train_make(struct booster *b, const struct gbdt_shard *shard,
+static int train_make(struct booster *b, const struct gbdt_rows *rows,
                       lightgbm_dataset *out, struct error *err)
 {
     const struct lightgbm_state *s = b->impl;
     struct lightgbm_sample sample;
     int rc;
 
-    if (lightgbm_sample_take(&sample, s->l, s->comm, shard, s->params, err) < 0)
+    if (lightgbm_sample_take(&sample, s->l, s->comm, rows, s->params, err) < 0)
         return -1;
     goes_on(b);
-    rc = train_create(b, &sample, shard, out, err);
+    rc = train_create(b, &sample, rows, out, err);
     lightgbm_sample_clear(&sample);
     goes_on(b);
     return rc == 0 ? names_set(b, *out, err) : -1;
 }
 
-static int set_make(struct booster *b, struct lightgbm_set *set,
-                    struct gbdt_shard *shard, struct error *err)
+static int set_make(struct booster *b, struct lightgbm_set *set, struct gbdt_rows *rows,
+                    struct error *err)
 {
     struct lightgbm_state *s = b->impl;
 
     if (set == s->sets.list)
         return 0; /* train_make() has made it */
-    if (s->l->DatasetCreateByReference(s->sets.list[0].data, (int64_t)shard->rows,
+    if (s->l->DatasetCreateByReference(s->sets.list[0].data, (int64_t)rows->n,
                                        &set->data) != 0)
         return lightgbm_fail(s->l, RAYTRAIN_EFAILED, "cannot make a dataset", err);
     return 0;
 }
 
-int lightgbm_data_add(struct booster *b, struct gbdt_shard *shard, struct error *err)
+int lightgbm_data_add(struct booster *b, struct gbdt_rows *rows, struct error *err)
 {
     struct lightgbm_state *s = b->impl;
     struct lightgbm_set *set;
     struct lightgbm_set *grown =
         realloc(s->sets.list, (s->sets.n + 1) * sizeof *s->sets.list);
-    int rc = grown ? size_check(shard, err) : error_no_memory(err), number = 0;
+    int rc = grown ? size_check(rows, err) : error_no_memory(err), number = 0;
 
     if (grown)
         s->sets.list = grown;
@@ -284,12 +283,12 @@ int lightgbm_data_add(struct booster *b, struct gbdt_shard *shard, struct error 
     set = &s->sets.list[s->sets.n++];
     memset(set, 0, sizeof *set);
     set->number = number;
-    snprintf(set->name, sizeof set->name, "%s", shard->name);
+    snprintf(set->name, sizeof set->name, "%s", rows->name);
     if (s->sets.n == 1)
-        rc = train_make(b, shard, &set->data, err);
-    if (rc == 0 && shard->rows > 0)
-        rc = set_make(b, set, shard, err);
+        rc = train_make(b, rows, &set->data, err);
+    if (rc == 0 && rows->n > 0)
+        rc = set_make(b, set, rows, err);
     if (rc == 0 && set->data)
-        rc = set_fill(b, set, shard, err);
+        rc = set_fill(b, set, rows, err);
     return s->comm ? comm_agree(s->comm, rc, err) : rc;
 }

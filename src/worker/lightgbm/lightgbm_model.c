@@ -113,10 +113,10 @@ int lightgbm_load(struct booster *b, const void *bytes, size_t n, struct error *
 /* ---- Predictions ---- */
 
 int lightgbm_rows_predict(const struct lightgbm *l, const struct lightgbm_request *r,
-                          const struct gbdt_shard *shard, uint64_t first, uint64_t n,
+                          const struct gbdt_rows *rows, uint64_t first, uint64_t n,
                           double *out, struct error *err)
 {
-    const bool narrow = shard->dtype == RAYTRAIN_FLOAT32;
+    const bool narrow = rows->dtype == RAYTRAIN_FLOAT32;
     const int type = narrow ? LIGHTGBM_FLOAT32 : LIGHTGBM_FLOAT64;
     const size_t element = narrow ? sizeof(float) : sizeof(double);
     char params[64];
@@ -125,16 +125,16 @@ int lightgbm_rows_predict(const struct lightgbm *l, const struct lightgbm_reques
 
     snprintf(params, sizeof params, "num_threads=%d verbosity=0",
              r->threads > 0 ? r->threads : 1);
-    if (shard->sparse)
-        rc = l->BoosterPredictForCSR(r->booster, shard->offsets + first, LIGHTGBM_INT64,
-                                     (const int32_t *)shard->indices, shard->values,
-                                     type, (int64_t)n + 1, (int64_t)shard->n_values,
-                                     (int64_t)shard->features, r->output,
-                                     r->first_round, r->rounds, params, &got, out);
+    if (rows->sparse)
+        rc = l->BoosterPredictForCSR(r->booster, rows->offsets + first, LIGHTGBM_INT64,
+                                     (const int32_t *)rows->indices, rows->values, type,
+                                     (int64_t)n + 1, (int64_t)rows->n_values,
+                                     (int64_t)rows->features, r->output, r->first_round,
+                                     r->rounds, params, &got, out);
     else
         rc = l->BoosterPredictForMat(
-            r->booster, (const char *)shard->values + first * shard->features * element,
-            type, (int32_t)n, (int32_t)shard->features, 1, r->output, r->first_round,
+            r->booster, (const char *)rows->values + first * rows->features * element,
+            type, (int32_t)n, (int32_t)rows->features, 1, r->output, r->first_round,
             r->rounds, params, &got, out);
     return rc == 0 ? 0 : lightgbm_fail(l, RAYTRAIN_EINVAL, "cannot predict", err);
 }
@@ -192,7 +192,7 @@ int lightgbm_shape(struct booster *b, enum gbdt_output output, uint64_t shape[2]
     return 0;
 }
 
-static int features_check(const struct lightgbm_state *s, const struct gbdt_shard *rows,
+static int features_check(const struct lightgbm_state *s, const struct gbdt_rows *rows,
                           struct error *err)
 {
     int features;
@@ -238,7 +238,7 @@ static void block_store(enum gbdt_output output, const double *from, uint64_t ro
 }
 
 int lightgbm_predict(struct booster *b, enum gbdt_output output,
-                     const struct gbdt_shard *rows, void *values, struct error *err)
+                     const struct gbdt_rows *rows, void *values, struct error *err)
 {
     const struct lightgbm_state *s = b->impl;
     const struct lightgbm_request request = {s->booster, library_output(output), 0, -1,
@@ -254,8 +254,8 @@ int lightgbm_predict(struct booster *b, enum gbdt_output output,
     block = malloc((size_t)BLOCK_ROWS * (size_t)width * sizeof *block + 1);
     if (!block)
         return error_no_memory(err);
-    for (uint64_t i = 0; rc == 0 && i < rows->rows; i += BLOCK_ROWS) {
-        uint64_t n = rows->rows - i < BLOCK_ROWS ? rows->rows - i : BLOCK_ROWS;
+    for (uint64_t i = 0; rc == 0 && i < rows->n; i += BLOCK_ROWS) {
+        uint64_t n = rows->n - i < BLOCK_ROWS ? rows->n - i : BLOCK_ROWS;
 
         rc = lightgbm_rows_predict(s->l, &request, rows, i, n, block, err);
         if (rc == 0)

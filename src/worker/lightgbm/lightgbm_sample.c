@@ -13,7 +13,7 @@
 /* Which rows of the dataset are in the sample, and where the members' parts of it are. */
 struct draw {
     struct comm *comm;
-    const struct gbdt_shard *shard;
+    const struct gbdt_rows *train;
     size_t element;  /* bytes of a value */
     uint64_t *rows;  /* of the dataset, rising */
     size_t n;        /* how many */
@@ -35,7 +35,7 @@ static int no_memory(struct error *err)
 static int rows_draw(struct draw *d, const struct lightgbm *l, const char *params,
                      struct error *err)
 {
-    const uint64_t all = d->shard->all;
+    const uint64_t all = d->train->all;
     const int32_t counted = all > INT32_MAX ? INT32_MAX : (int32_t)all;
     int32_t *drawn;
     int32_t n = 0;
@@ -89,7 +89,7 @@ static int members_find(struct draw *d, struct error *err)
         return no_memory(err);
     }
     firsts[0] = 0;
-    if (d->comm && d->comm->ops->allgather(d->comm, &d->shard->first, sizeof *firsts,
+    if (d->comm && d->comm->ops->allgather(d->comm, &d->train->first, sizeof *firsts,
                                            firsts, err) < 0) {
         free(firsts);
         return -1;
@@ -102,11 +102,11 @@ static int members_find(struct draw *d, struct error *err)
     d->low = d->first[rank];
     d->own = d->first[rank + 1] - d->low;
     for (size_t i = 0; i < d->own; i++)
-        if (d->rows[d->low + i] < d->shard->first ||
-            d->rows[d->low + i] - d->shard->first >= d->shard->rows)
+        if (d->rows[d->low + i] < d->train->first ||
+            d->rows[d->low + i] - d->train->first >= d->train->n)
             return error_set(err, RAYTRAIN_EFAILED,
                              "the workers' rows of the dataset %s are not adjacent",
-                             d->shard->name);
+                             d->train->name);
     return 0;
 }
 
@@ -117,10 +117,10 @@ static void draw_clear(struct draw *d)
     free(d->cuts);
 }
 
-/* The row of the shard that is number i of this member's part of the sample. */
+/* The row of the training set that is number i of this member's part of the sample. */
 static uint64_t draw_row(const struct draw *d, size_t i)
 {
-    return d->rows[d->low + i] - d->shard->first;
+    return d->rows[d->low + i] - d->train->first;
 }
 
 static int exchange(const struct draw *d, const struct comm_parts *parts, size_t n,
@@ -133,7 +133,7 @@ static int exchange(const struct draw *d, const struct comm_parts *parts, size_t
 
 static double value_at(const struct draw *d, const char *values, size_t i)
 {
-    return d->shard->dtype == RAYTRAIN_FLOAT32 ? (double)((const float *)values)[i]
+    return d->train->dtype == RAYTRAIN_FLOAT32 ? (double)((const float *)values)[i]
                                                : ((const double *)values)[i];
 }
 
@@ -175,11 +175,11 @@ static int column_make(struct lightgbm_sample *s, const struct draw *d, size_t c
 /* This member's values of some columns, each column's at its place among all. */
 static void block_fill(const struct draw *d, char *block, size_t column, size_t width)
 {
-    const char *from = d->shard->values;
+    const char *from = d->train->values;
 
     for (size_t i = 0; i < d->own; i++) {
         const char *row =
-            from + (draw_row(d, i) * d->shard->features + column) * d->element;
+            from + (draw_row(d, i) * d->train->features + column) * d->element;
 
         for (size_t c = 0; c < width; c++)
             memcpy(block + (c * d->n + d->low + i) * d->element, row + c * d->element,
@@ -216,7 +216,7 @@ static int dense_take(struct lightgbm_sample *s, const struct draw *d,
 
 /* ---- Sparse rows ---- */
 
-/* All rows of the sample, as in a shard. */
+/* All rows of the sample, as in a struct gbdt_rows. */
 struct sparse {
     uint64_t *ends; /* of each row, after the exchange; before it, how many values */
     char *values;
@@ -233,7 +233,7 @@ static void sparse_clear(struct sparse *p)
 
 static int sparse_lengths(struct sparse *p, const struct draw *d, struct error *err)
 {
-    const uint64_t *offsets = d->shard->offsets;
+    const uint64_t *offsets = d->train->offsets;
     const struct comm_parts parts = {p->ends, d->cuts};
     uint64_t end = 0;
 
@@ -269,7 +269,7 @@ static int sparse_part(const struct sparse *p, const struct draw *d, void *data,
 
 static int sparse_gather(struct sparse *p, const struct draw *d, struct error *err)
 {
-    const struct gbdt_shard *shard = d->shard;
+    const struct gbdt_rows *train = d->train;
 
     p->ends = malloc((d->n + 1) * sizeof *p->ends);
     if (!p->ends)
@@ -281,14 +281,14 @@ static int sparse_gather(struct sparse *p, const struct draw *d, struct error *e
     if (!p->values || !p->indices)
         return no_memory(err);
     for (size_t i = 0; i < d->own; i++) {
-        uint64_t from = shard->offsets[draw_row(d, i)];
+        uint64_t from = train->offsets[draw_row(d, i)];
         uint64_t to = sparse_start(p, d->low + i);
         size_t n = (size_t)(p->ends[d->low + i] - to);
 
         if (n > 0) {
             memcpy(p->values + to * d->element,
-                   (const char *)shard->values + from * d->element, n * d->element);
-            memcpy(p->indices + to, shard->indices + from, n * sizeof *p->indices);
+                   (const char *)train->values + from * d->element, n * d->element);
+            memcpy(p->indices + to, train->indices + from, n * sizeof *p->indices);
         }
     }
     return sparse_part(p, d, p->values, d->element, err) < 0 ||
@@ -339,7 +339,7 @@ static int sparse_take(struct lightgbm_sample *s, const struct draw *d,
 static int sample_init(struct lightgbm_sample *s, const struct draw *d,
                        struct error *err)
 {
-    s->columns = (size_t)d->shard->features;
+    s->columns = (size_t)d->train->features;
     s->rows = (int)d->n;
     s->values = calloc(s->columns + 1, sizeof *s->values);
     s->indices = calloc(s->columns + 1, sizeof *s->indices);
@@ -353,12 +353,12 @@ static int sample_init(struct lightgbm_sample *s, const struct draw *d,
 }
 
 int lightgbm_sample_take(struct lightgbm_sample *out, const struct lightgbm *l,
-                         struct comm *comm, const struct gbdt_shard *shard,
+                         struct comm *comm, const struct gbdt_rows *train,
                          const char *params, struct error *err)
 {
     struct draw d = {.comm = comm,
-                     .shard = shard,
-                     .element = shard->dtype == RAYTRAIN_FLOAT32 ? sizeof(float)
+                     .train = train,
+                     .element = train->dtype == RAYTRAIN_FLOAT32 ? sizeof(float)
                                                                  : sizeof(double)};
     int rc = rows_draw(&d, l, params, err);
 
@@ -370,7 +370,7 @@ int lightgbm_sample_take(struct lightgbm_sample *out, const struct lightgbm *l,
     if (rc == 0)
         rc = members_find(&d, err);
     if (rc == 0)
-        rc = shard->sparse ? sparse_take(out, &d, err) : dense_take(out, &d, err);
+        rc = train->sparse ? sparse_take(out, &d, err) : dense_take(out, &d, err);
     draw_clear(&d);
     if (rc < 0)
         lightgbm_sample_clear(out);

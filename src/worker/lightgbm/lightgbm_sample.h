@@ -26,7 +26,7 @@ struct lightgbm_sample {
 
 /* COLLECTIVE over comm (NULL: this process has all rows). */
 int lightgbm_sample_take(struct lightgbm_sample *out, const struct lightgbm *l,
-                         struct comm *comm, const struct gbdt_shard *shard,
+                         struct comm *comm, const struct gbdt_rows *train,
                          const char *params, struct error *err);
 void lightgbm_sample_clear(struct lightgbm_sample *s);
 

@@ -24,7 +24,7 @@ struct lightgbm_state {
 /* ---- lightgbm_data.c ---- */
 
 /* COLLECTIVE. The training set is the first; others get its bins. */
-int lightgbm_data_add(struct booster *b, struct gbdt_shard *shard, struct error *err);
+int lightgbm_data_add(struct booster *b, struct gbdt_rows *rows, struct error *err);
 
 /* ---- lightgbm_model.c ---- */
 
@@ -34,14 +34,13 @@ int lightgbm_model_parse(const struct lightgbm *l, const void *bytes, size_t n,
 /* Rounds and trees of a model. */
 int lightgbm_model_rounds(const struct lightgbm *l, lightgbm_booster booster,
                           struct error *err);
-/* Of rows [first, first + n) of a shard: row after row. rounds from first_round on; -1:
- * all. */
+/* Of rows [first, first + n), row after row. rounds from first_round on; -1: all. */
 struct lightgbm_request {
     lightgbm_booster booster;
     int output, first_round, rounds, threads;
 };
 int lightgbm_rows_predict(const struct lightgbm *l, const struct lightgbm_request *r,
-                          const struct gbdt_shard *shard, uint64_t first, uint64_t n,
+                          const struct gbdt_rows *rows, uint64_t first, uint64_t n,
                           double *out, struct error *err);
 
 int lightgbm_save(struct booster *b, int rounds, int best_round, double best_score,
@@ -50,7 +49,7 @@ int lightgbm_load(struct booster *b, const void *bytes, size_t n, struct error *
 int lightgbm_shape(struct booster *b, enum gbdt_output output, uint64_t shape[2],
                    int *ndim, struct error *err);
 int lightgbm_predict(struct booster *b, enum gbdt_output output,
-                     const struct gbdt_shard *rows, void *values, struct error *err);
+                     const struct gbdt_rows *rows, void *values, struct error *err);
 int lightgbm_convert(struct booster *b, const char *format, void **bytes, size_t *n,
                      struct error *err);
 

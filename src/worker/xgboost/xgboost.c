@@ -100,41 +100,41 @@ static int matrix_keep(struct xgboost_impl *impl, const char *name, struct error
     return impl->names[impl->n] ? 0 : impl_oom(err);
 }
 
-static int matrix_add(struct booster *b, struct gbdt_shard *shard, struct error *err)
+static int matrix_add(struct booster *b, struct gbdt_rows *rows, struct error *err)
 {
     struct xgboost_impl *impl = b->impl;
     void *matrix = NULL;
 
-    if (xgboost_matrix_make(impl->x, &impl->options, shard, b->env.features->n, &matrix,
+    if (xgboost_matrix_make(impl->x, &impl->options, rows, b->env.features->n, &matrix,
                             err) < 0) {
         free(impl->names[impl->n]);
         return -1;
     }
-    gbdt_shard_drop_values(shard);
+    gbdt_rows_drop_values(rows);
     impl->matrices[impl->n++] = matrix;
-    if (xgboost_matrix_describe_rows(impl->x, matrix, shard, err) < 0)
+    if (xgboost_matrix_describe_rows(impl->x, matrix, rows, err) < 0)
         return -1;
     return xgboost_matrix_describe_features(impl->x, matrix, false, &impl->options,
                                             b->env.features, err);
 }
 
-static int xgboost_add(struct booster *b, struct gbdt_shard *shard, struct error *err)
+static int xgboost_add(struct booster *b, struct gbdt_rows *rows, struct error *err)
 {
     struct xgboost_impl *impl = b->impl;
     bool more = false;
-    int rc = matrix_keep(impl, shard->name, err);
+    int rc = matrix_keep(impl, rows->name, err);
 
     still_here(b);
     if (impl->group && impl->n == 0) {
         rc = comm_agree(b->env.comm, rc, err);
         if (rc == 0)
-            rc = xgboost_gaps_add(impl->x, b->env.comm, &impl->options, shard,
+            rc = xgboost_gaps_add(impl->x, b->env.comm, &impl->options, rows,
                                   b->env.features->n, &more, err);
     }
     if (rc == 0)
-        rc = matrix_add(b, shard, err);
+        rc = matrix_add(b, rows, err);
     if (more)
-        xgboost_gaps_remove(shard);
+        xgboost_gaps_remove(rows);
     if (rc < 0)
         xgboost_group_break(impl->group);
     still_here(b);

@@ -12,18 +12,18 @@ static bool is_affected(const struct xgboost_library *x)
 
 /* ---- Is a value missing? ---- */
 
-static double value_of(const struct gbdt_shard *s, uint64_t i)
+static double value_of(const struct gbdt_rows *s, uint64_t i)
 {
     if (s->dtype == RAYTRAIN_FLOAT64)
         return ((const double *)s->values)[i];
     return (double)((const float *)s->values)[i];
 }
 
-static bool has_gaps(const struct gbdt_shard *s, double missing, uint64_t width)
+static bool has_gaps(const struct gbdt_rows *s, double missing, uint64_t width)
 {
-    uint64_t n = s->sparse ? s->n_values : s->rows * s->features;
+    uint64_t n = s->sparse ? s->n_values : s->n * s->features;
 
-    if (s->sparse && n < s->rows * (s->features > width ? s->features : width))
+    if (s->sparse && n < s->n * (s->features > width ? s->features : width))
         return true;
     for (uint64_t i = 0; i < n; i++) {
         double value = value_of(s, i);
@@ -46,15 +46,15 @@ static int grow(void *array, size_t n, size_t size, struct error *err)
     return 0;
 }
 
-static int values_add(struct gbdt_shard *s, struct error *err)
+static int values_add(struct gbdt_rows *s, struct error *err)
 {
     size_t size = s->dtype == RAYTRAIN_FLOAT64 ? sizeof(double) : sizeof(float);
-    uint64_t n = s->rows * s->features;
+    uint64_t n = s->n * s->features;
 
     if (s->sparse) {
-        if (grow(&s->offsets, s->rows + 2, sizeof *s->offsets, err) < 0)
+        if (grow(&s->offsets, s->n + 2, sizeof *s->offsets, err) < 0)
             return -1;
-        s->offsets[s->rows + 1] = s->offsets[s->rows];
+        s->offsets[s->n + 1] = s->offsets[s->n];
         return 0;
     }
     if (grow(&s->values, n + s->features, size, err) < 0)
@@ -68,15 +68,15 @@ static int values_add(struct gbdt_shard *s, struct error *err)
 }
 
 /* A query of its own, if there are queries. */
-static int weight_add(struct gbdt_shard *s, struct error *err)
+static int weight_add(struct gbdt_rows *s, struct error *err)
 {
     bool none = !s->weight;
 
-    if (grow(&s->weight, s->rows + 1, sizeof *s->weight, err) < 0)
+    if (grow(&s->weight, s->n + 1, sizeof *s->weight, err) < 0)
         return -1;
-    for (uint64_t i = 0; none && i < s->rows; i++)
+    for (uint64_t i = 0; none && i < s->n; i++)
         s->weight[i] = 1;
-    s->weight[s->rows] = 0;
+    s->weight[s->n] = 0;
     if (!s->groups)
         return 0;
     if (grow(&s->groups, s->n_groups + 1, sizeof *s->groups, err) < 0)
@@ -86,33 +86,33 @@ static int weight_add(struct gbdt_shard *s, struct error *err)
 }
 
 /* The label and the margins of the first row are in range. */
-static int label_add(struct gbdt_shard *s, struct error *err)
+static int label_add(struct gbdt_rows *s, struct error *err)
 {
     if (s->label) {
-        if (grow(&s->label, s->rows + 1, sizeof *s->label, err) < 0)
+        if (grow(&s->label, s->n + 1, sizeof *s->label, err) < 0)
             return -1;
-        s->label[s->rows] = s->label[0];
+        s->label[s->n] = s->label[0];
     }
     if (s->margin) {
-        if (grow(&s->margin, (s->rows + 1) * s->margins, sizeof *s->margin, err) < 0)
+        if (grow(&s->margin, (s->n + 1) * s->margins, sizeof *s->margin, err) < 0)
             return -1;
-        memcpy(s->margin + s->rows * s->margins, s->margin,
+        memcpy(s->margin + s->n * s->margins, s->margin,
                s->margins * sizeof *s->margin);
     }
     return 0;
 }
 
-static int row_add(struct gbdt_shard *s, struct error *err)
+static int row_add(struct gbdt_rows *s, struct error *err)
 {
     if (values_add(s, err) < 0 || label_add(s, err) < 0 || weight_add(s, err) < 0)
         return -1;
-    s->rows++;
+    s->n++;
     return 0;
 }
 
 int xgboost_gaps_add(const struct xgboost_library *x, struct comm *members,
                      const struct xgboost_matrix_options *options,
-                     struct gbdt_shard *shard, uint64_t width, bool *added,
+                     struct gbdt_rows *rows, uint64_t width, bool *added,
                      struct error *err)
 {
     int64_t some;
@@ -121,19 +121,19 @@ int xgboost_gaps_add(const struct xgboost_library *x, struct comm *members,
     *added = false;
     if (!is_affected(x))
         return 0;
-    some = has_gaps(shard, options->missing, width);
+    some = has_gaps(rows, options->missing, width);
     *added = !some;
     if (members->ops->allreduce(members, &some, 1, COMM_INT64, COMM_MAX, err) < 0)
         return -1;
     *added = *added && some;
     if (*added)
-        rc = row_add(shard, err);
+        rc = row_add(rows, err);
     return comm_agree(members, rc, err);
 }
 
-void xgboost_gaps_remove(struct gbdt_shard *shard)
+void xgboost_gaps_remove(struct gbdt_rows *rows)
 {
-    shard->rows--;
-    if (shard->groups)
-        shard->n_groups--;
+    rows->n--;
+    if (rows->groups)
+        rows->n_groups--;
 }

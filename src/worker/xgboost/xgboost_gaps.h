@@ -13,11 +13,11 @@
 #include "comm/comm.h"
 #include "xgboost/xgboost_matrix.h"
 
-/* COLLECTIVE, of the training set. *added: the shard has that row, until gaps_remove. */
+/* COLLECTIVE, of the training set. *added: the set has that row, until gaps_remove. */
 int xgboost_gaps_add(const struct xgboost_library *x, struct comm *members,
                      const struct xgboost_matrix_options *options,
-                     struct gbdt_shard *shard, uint64_t width, bool *added,
+                     struct gbdt_rows *rows, uint64_t width, bool *added,
                      struct error *err);
-void xgboost_gaps_remove(struct gbdt_shard *shard);
+void xgboost_gaps_remove(struct gbdt_rows *rows);
 
 #endif

@@ -93,7 +93,7 @@ static const char *array_text(const void *data, uint64_t rows, uint64_t columns,
     return text;
 }
 
-static const char *values_type(const struct gbdt_shard *s)
+static const char *values_type(const struct gbdt_rows *s)
 {
     return s->dtype == RAYTRAIN_FLOAT64 ? ORDER "f8" : ORDER "f4";
 }
@@ -112,7 +112,7 @@ static void make_config(const struct xgboost_matrix_options *options, char *text
 
 int xgboost_matrix_make(const struct xgboost_library *x,
                         const struct xgboost_matrix_options *options,
-                        const struct gbdt_shard *s, uint64_t width, void **out,
+                        const struct gbdt_rows *s, uint64_t width, void **out,
                         struct error *err)
 {
     static const uint64_t no_rows[1];
@@ -120,9 +120,9 @@ int xgboost_matrix_make(const struct xgboost_library *x,
     int rc;
 
     make_config(options, config, sizeof config);
-    if (s->sparse || s->rows == 0)
+    if (s->sparse || s->n == 0)
         rc = x->XGDMatrixCreateFromCSR(
-            array_text(s->rows > 0 ? s->offsets : no_rows, s->rows + 1, 0, ORDER "u8",
+            array_text(s->n > 0 ? s->offsets : no_rows, s->n + 1, 0, ORDER "u8",
                        offsets),
             array_text(s->indices, s->sparse ? s->n_values : 0, 0, ORDER "u4", indices),
             array_text(s->values, s->sparse ? s->n_values : 0, 0, values_type(s),
@@ -130,7 +130,7 @@ int xgboost_matrix_make(const struct xgboost_library *x,
             s->features > width ? s->features : width, config, out);
     else
         rc = x->XGDMatrixCreateFromDense(
-            array_text(s->values, s->rows, s->features, values_type(s), values), config,
+            array_text(s->values, s->n, s->features, values_type(s), values), config,
             out);
     return rc == 0 ? 0 : xgboost_fail(x, RAYTRAIN_EINVAL, "XGBoost's matrix", err);
 }
@@ -139,19 +139,19 @@ int xgboost_matrix_make(const struct xgboost_library *x,
 
 /* XGBoost weighs queries: one weight for each, of its first row. Of all rows, if there are
  * no queries. NULL: RAYTRAIN_ENOMEM, or RAYTRAIN_EINVAL if the rows of a query differ. */
-static float *weights_make(const struct gbdt_shard *s, uint64_t *n, struct error *err)
+static float *weights_make(const struct gbdt_rows *s, uint64_t *n, struct error *err)
 {
     uint64_t row = 0;
     float *weights;
 
-    *n = s->groups ? s->n_groups : s->rows;
+    *n = s->groups ? s->n_groups : s->n;
     weights = calloc(*n + 1, sizeof *weights);
     if (!weights) {
         error_no_memory(err);
         return NULL;
     }
     if (!s->groups)
-        memcpy(weights, s->weight, s->rows * sizeof *weights);
+        memcpy(weights, s->weight, s->n * sizeof *weights);
     for (size_t g = 0; s->groups && g < s->n_groups; row += s->groups[g++]) {
         weights[g] = s->weight[row];
         for (uint32_t k = 1; k < s->groups[g]; k++) {
@@ -172,14 +172,14 @@ static float *weights_make(const struct gbdt_shard *s, uint64_t *n, struct error
 }
 
 static int weights_set(const struct xgboost_library *x, void *matrix,
-                       const struct gbdt_shard *s, struct error *err)
+                       const struct gbdt_rows *s, struct error *err)
 {
     char text[ARRAY_MAX];
     float *weights;
     uint64_t n;
     int rc;
 
-    if (!s->weight || s->rows == 0)
+    if (!s->weight || s->n == 0)
         return 0;
     weights = weights_make(s, &n, err);
     if (!weights)
@@ -194,7 +194,7 @@ static int weights_set(const struct xgboost_library *x, void *matrix,
 }
 
 int xgboost_matrix_describe_rows(const struct xgboost_library *x, void *matrix,
-                                 const struct gbdt_shard *s, struct error *err)
+                                 const struct gbdt_rows *s, struct error *err)
 {
     char text[ARRAY_MAX];
     const struct {
@@ -203,13 +203,12 @@ int xgboost_matrix_describe_rows(const struct xgboost_library *x, void *matrix,
         uint64_t n, columns;
         const char *type;
     } infos[] = {
-        {"label", s->label, s->rows, 0, ORDER "f4"},
+        {"label", s->label, s->n, 0, ORDER "f4"},
         {"group", s->groups, s->n_groups, 0, ORDER "u4"},
-        {"base_margin", s->margin, s->rows, s->margins > 1 ? s->margins : 0,
-         ORDER "f8"},
+        {"base_margin", s->margin, s->n, s->margins > 1 ? s->margins : 0, ORDER "f8"},
     };
 
-    for (size_t i = 0; s->rows > 0 && i < sizeof infos / sizeof infos[0]; i++) {
+    for (size_t i = 0; s->n > 0 && i < sizeof infos / sizeof infos[0]; i++) {
         if (!infos[i].data)
             continue;
         array_text(infos[i].data, infos[i].n, infos[i].columns, infos[i].type, text);

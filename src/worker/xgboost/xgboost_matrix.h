@@ -18,16 +18,16 @@ struct xgboost_matrix_options {
 int xgboost_matrix_options(const json_t *params, int threads,
                            struct xgboost_matrix_options *out, struct error *err);
 
-/* COLLECTIVE if members have joined. At least `width` features: a sparse shard may end
+/* COLLECTIVE if members have joined. At least `width` features: sparse rows may end
  * before the last ones. */
 int xgboost_matrix_make(const struct xgboost_library *x,
                         const struct xgboost_matrix_options *options,
-                        const struct gbdt_shard *shard, uint64_t width, void **out,
+                        const struct gbdt_rows *rows, uint64_t width, void **out,
                         struct error *err);
 
 /* Labels, weights, queries and margins. */
 int xgboost_matrix_describe_rows(const struct xgboost_library *x, void *matrix,
-                                 const struct gbdt_shard *shard, struct error *err);
+                                 const struct gbdt_rows *rows, struct error *err);
 
 /* Names and types of features, of a matrix or (model) of the model. */
 int xgboost_matrix_describe_features(const struct xgboost_library *x, void *handle,

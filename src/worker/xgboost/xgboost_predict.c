@@ -196,12 +196,12 @@ static int shape_find(struct booster *b, enum gbdt_output output, struct error *
 {
     struct xgboost_impl *impl = b->impl;
     uint64_t offsets[2] = {0, 0};
-    struct gbdt_shard row = {.rows = 1,
-                             .all = 1,
-                             .sparse = true,
-                             .dtype = RAYTRAIN_FLOAT32,
-                             .features = impl->features,
-                             .offsets = offsets};
+    struct gbdt_rows row = {.n = 1,
+                            .all = 1,
+                            .sparse = true,
+                            .dtype = RAYTRAIN_FLOAT32,
+                            .features = impl->features,
+                            .offsets = offsets};
     void *matrix;
     struct raw raw;
     int rc;
@@ -286,8 +286,8 @@ static void values_make(const struct xgboost_impl *impl, enum gbdt_output output
 }
 
 /* Sparse rows may end before the model's last features. */
-static int features_check(const struct xgboost_impl *impl,
-                          const struct gbdt_shard *rows, struct error *err)
+static int features_check(const struct xgboost_impl *impl, const struct gbdt_rows *rows,
+                          struct error *err)
 {
     if (rows->features == impl->features ||
         (rows->sparse && rows->features < impl->features))
@@ -300,7 +300,7 @@ static int features_check(const struct xgboost_impl *impl,
 }
 
 int xgboost_predict(struct booster *b, enum gbdt_output output,
-                    const struct gbdt_shard *rows, void *values, struct error *err)
+                    const struct gbdt_rows *rows, void *values, struct error *err)
 {
     struct xgboost_impl *impl = b->impl;
     uint64_t n;
@@ -310,7 +310,7 @@ int xgboost_predict(struct booster *b, enum gbdt_output output,
 
     if (features_check(impl, rows, err) < 0 || shape_find(b, output, err) < 0)
         return -1;
-    if (rows->rows == 0)
+    if (rows->n == 0)
         return 0;
     n = impl->shapes[output].n;
     if (xgboost_matrix_make(impl->x, &impl->options, rows, impl->features, &matrix,
@@ -319,7 +319,7 @@ int xgboost_predict(struct booster *b, enum gbdt_output output,
     rc = xgboost_matrix_describe_rows(impl->x, matrix, rows, err);
     rc = rc < 0 ? rc : raw_predict(impl, output, matrix, &raw, err);
     if (rc == 0)
-        values_make(impl, output, raw.values, rows->rows, n, values);
+        values_make(impl, output, raw.values, rows->n, n, values);
     (void)impl->x->XGDMatrixFree(matrix);
     return rc;
 }

@@ -12,7 +12,7 @@ int xgboost_load(struct booster *b, const void *bytes, size_t n, struct error *e
 int xgboost_shape(struct booster *b, enum gbdt_output output, uint64_t shape[2],
                   int *ndim, struct error *err);
 int xgboost_predict(struct booster *b, enum gbdt_output output,
-                    const struct gbdt_shard *rows, void *values, struct error *err);
+                    const struct gbdt_rows *rows, void *values, struct error *err);
 int xgboost_convert(struct booster *b, const char *format, void **bytes, size_t *n,
                     struct error *err);
 
