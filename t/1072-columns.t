@@ -1,12 +1,12 @@
 #!/bin/sh
 test_description='tensors that ranks cut into columns: by all tiers, for any reader
 
-Each rank has some columns of shards/columns, which is the model as a table of 4 rows; a run
+Each rank has some columns of slabs/columns, which is the model as a table of 4 rows; a run
 that restores it compares the two.'
 . "$(dirname "$0")/setup.sh"
 
 run="raytrain-run --launcher local --storage runs --set run_config.checkpoint_config.mode=sync \
-	--set train_loop_config.shards=true --set train_loop_config.size=40000 \
+	--set train_loop_config.slabs=true --set train_loop_config.size=40000 \
 	--set train_loop_config.iterations=2"
 train=$modules/train_model.so
 last=checkpoint_000002.h5
@@ -20,8 +20,8 @@ for tier in storage memory staging; do
 	test_expect_success "$tier: 3 ranks write them by parts, and every byte is verified" '
 		$run --name $tier -n 3 $with "$train" 2>err &&
 		h5ls -r runs/$tier/$last >list &&
-		grep "^/shards/columns *Dataset {4, 10000}" list &&
-		grep "^/raytrain/parts/shards/columns *Dataset {40000}" list &&
+		grep "^/slabs/columns *Dataset {4, 10000}" list &&
+		grep "^/raytrain/parts/slabs/columns *Dataset {40000}" list &&
 		raytrain-inspect --verify runs/$tier/$last
 	'
 	for n in 1 2 3 5; do
@@ -40,7 +40,7 @@ for tier in storage memory staging; do
 done
 test_expect_success 'h5dump reads the same numbers from the columns as from the model' '
 	h5dump -d /model/weight -b LE -o model runs/storage/$last >out &&
-	h5dump -d /shards/columns -b LE -o columns runs/storage/$last >out &&
+	h5dump -d /slabs/columns -b LE -o columns runs/storage/$last >out &&
 	cmp model columns
 '
 test_expect_success 'h5py reads the same numbers from the columns as from the model' '
@@ -48,8 +48,8 @@ test_expect_success 'h5py reads the same numbers from the columns as from the mo
 	import h5py, sys
 	f = h5py.File(sys.argv[1], "r")
 	model = f["model/weight"][...].reshape(4, 10000)
-	assert (f["shards/columns"][...] == model).all()
-	assert (f["shards/columns"][1:3, 3000:7001] == model[1:3, 3000:7001]).all()
+	assert (f["slabs/columns"][...] == model).all()
+	assert (f["slabs/columns"][1:3, 3000:7001] == model[1:3, 3000:7001]).all()
 	PY
 '
 test_expect_success '--export writes them in row-major order' '
@@ -57,11 +57,11 @@ test_expect_success '--export writes them in row-major order' '
 	$PYTHON -c "
 import numpy
 model = numpy.load(\"exported/model/weight.npy\")
-assert (numpy.load(\"exported/shards/columns.npy\") == model.reshape(4, 10000)).all()"
+assert (numpy.load(\"exported/slabs/columns.npy\") == model.reshape(4, 10000)).all()"
 '
 test_expect_success '--diff compares them' '
 	raytrain-inspect --diff runs/storage/$last runs/memory/$last &&
 	expect_status 1 raytrain-inspect --diff runs/storage/$last runs/storage-3/checkpoint_000003.h5 \
-		>out && grep shards/columns out
+		>out && grep slabs/columns out
 '
 test_done

@@ -11,11 +11,11 @@ export CLUSTER_SLURMD_TIMEOUT
 memory="--set run_config.checkpoint_config.replicas=1"
 staging="--set run_config.sync_config.staging_path=/tmp/stage"
 sync="--set run_config.checkpoint_config.mode=sync"
-shards="--set train_loop_config.shards=true"
+slabs="--set train_loop_config.slabs=true"
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
 mkdir runs
-start="raytrain-run --launcher slurm --storage runs --placement STRICT_SPREAD $shards"
+start="raytrain-run --launcher slurm --storage runs --placement STRICT_SPREAD $slabs"
 
 # cache_on NODE...: give each node a cache.
 cache_on () {
@@ -47,9 +47,9 @@ test_expect_success 'with caches on four nodes every checkpoint is intact' '
 	cache_on n1 n2 n3 n4 login &&
 	$start --name cached -n 4 "$train" 2>err && all_verify cached 5 && same_end cached
 '
-test_expect_success 'shards that end within a page are intact' '
+test_expect_success 'slabs that end within a page are intact' '
 	raytrain-run --launcher slurm --storage runs --name several -n 7 --placement SPREAD \
-		$shards --set train_loop_config.size=300007 "$train" 2>err &&
+		$slabs --set train_loop_config.size=300007 "$train" 2>err &&
 	all_verify several 5
 '
 test_expect_success 'checkpoints moved from memory to storage are intact' '
@@ -74,7 +74,7 @@ test_expect_success 'a run resumed with three workers on three nodes writes inta
 '
 test_expect_success 'an elastic run over 4, 3 and 4 nodes writes intact checkpoints' '
 	start_run salloc -Q --no-kill --exclusive -N4 raytrain-run --storage runs \
-		--name elastic -n 2:4 --placement STRICT_SPREAD $shards \
+		--name elastic -n 2:4 --placement STRICT_SPREAD $slabs \
 		--set train_loop_config.iterations=60 \
 		--set scaling_config.elastic_resize_monitor_interval_s=1 \
 		--set run_config.failure_config.node_timeout_s=3 \
@@ -88,7 +88,7 @@ test_expect_success 'an elastic run over 4, 3 and 4 nodes writes intact checkpoi
 '
 test_expect_success 'a run that replaces a lost node writes intact checkpoints' '
 	start_run salloc -Q --no-kill --exclusive -N4 raytrain-run --storage runs --name lost \
-		-n 3 --placement STRICT_SPREAD $shards --set scaling_config.spare_nodes=1 \
+		-n 3 --placement STRICT_SPREAD $slabs --set scaling_config.spare_nodes=1 \
 		--set run_config.failure_config.node_timeout_s=3 >out &&
 	cluster poweroff n2 && eventually grep -q "lost node n2" err && : >gate && wait $pid &&
 	all_verify lost 5

@@ -51,8 +51,8 @@ test_expect_success 'the numbers of three workers do not depend on where the gra
 	for layout in reverse scattered own mixed; do
 		with_devices $layout 3 types=all layout=$layout && same_end block $layout || return 1
 	done &&
-	with_devices shards 3 types=all layout=reverse sharded=true bucket_bytes=300 &&
-	same_end block shards && none_left 18 log nccl
+	with_devices parts 3 types=all layout=reverse sharded=true bucket_bytes=300 &&
+	same_end block parts && none_left 18 log nccl
 '
 # most_calls N: the most calls of NCCL that a worker has made in a run of N workers.
 most_calls () {

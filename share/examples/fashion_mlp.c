@@ -75,13 +75,13 @@ static raytrain_tensor tensor_view(const struct mlp *m, float *block, int i)
 }
 
 typedef int whole_op(raytrain_checkpoint *, const char *, const raytrain_tensor *);
-typedef int shard_op(raytrain_checkpoint *, const char *, const raytrain_tensor *,
-                     const raytrain_slab *);
+typedef int part_op(raytrain_checkpoint *, const char *, const raytrain_tensor *,
+                    const raytrain_slab *);
 
 /* Put all state into a checkpoint or restore it, depending on the functions: parameters,
- * which every worker has, and this worker's shards of the momentum. */
+ * which every worker has, and this worker's parts of the momentum. */
 static int visit_state(const struct trainer *t, raytrain_checkpoint *ck,
-                       whole_op *whole, shard_op *shard)
+                       whole_op *whole, part_op *part)
 {
     const struct mlp *m = &t->mlp;
     int rc = RAYTRAIN_OK;
@@ -101,7 +101,7 @@ static int visit_state(const struct trainer *t, raytrain_checkpoint *ck,
         tensor = tensor_view(m, m->velocity, i);
         tensor.data = (float *)tensor.data + first;
         snprintf(name, sizeof name, "optimizer/momentum/fc%d/%s", number, kind);
-        rc = shard(ck, name, &tensor, &slab);
+        rc = part(ck, name, &tensor, &slab);
     }
     return rc;
 }
@@ -141,7 +141,7 @@ static int layer_ready(void *arg, int layer)
     return rc ? rc : raytrain_reducer_ready(t->reducer, weight + 1);
 }
 
-/* Update this worker's shard of each tensor, then get those of the others. */
+/* Update this worker's part of each tensor, then get those of the others. */
 static int update(struct trainer *t, float lr, const float *mean_rows)
 {
     struct mlp *m = &t->mlp;

@@ -332,9 +332,9 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
 
 /*
  * Weight-update sharding (Xu et al., arXiv:2004.13336): each rank updates a part of the
- * parameters, its shard, and gets the other parts from the other ranks. The update takes
- * 1/size of the time, and so does the memory of the optimizer if it keeps state for the
- * shard alone.
+ * parameters and gets the other parts from the other ranks. The update takes
+ * 1/size of the time, and so does the memory of the optimizer if it keeps state for
+ * its part alone.
  *
  * create_sharded (COLLECTIVE) is create with the parameters of the first n_params
  * gradients: the same shapes, any type, memory as above (NULL: the reducer's), on the GPU
@@ -342,7 +342,7 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * averaged on every rank. The rest follows:
  *
  *     every step:  ... raytrain_reducer_ready(reducer, i) for all gradients;
- *                  raytrain_reducer_wait(reducer);     this rank's shards are means now
+ *                  raytrain_reducer_wait(reducer);     this rank's parts are means now
  *                  for each parameter i:
  *                      raytrain_reducer_shard(reducer, i, NULL, &first, &n);
  *                      update elements first .. first + n - 1 of parameter i
@@ -352,7 +352,7 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * (of the first dimension; a tensor without dimensions belongs to one rank), maybe none.
  * It never changes, and ranks have about as many elements of each bucket. *slab, unless
  * NULL, is the same as a slab, for raytrain_checkpoint_put_shard() of the optimizer's
- * state. After wait, elements of gradients outside of the shard are undefined. gather
+ * state. After wait, elements of gradients outside of the part are undefined. gather
  * (COLLECTIVE) is called when no gradient is being averaged (else RAYTRAIN_EINVAL), as
  * often as the ranks like. Every rank then has the bits of the rank that updated them.
  * On a GPU, gather comes between what the caller has queued on its stream and what it

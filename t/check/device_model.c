@@ -122,7 +122,7 @@ struct model {
     int id;
     void *context;
     uint64_t n, first, rows; /* this rank's rows */
-    double *weight, *shard;  /* on the GPU, or the host */
+    double *weight, *moving; /* on the GPU, or the host */
     double *delta;           /* host memory; on a GPU, pinned */
     double *moved;           /* delta on the GPU */
     int n_released;          /* of given memory */
@@ -230,16 +230,16 @@ static void model_create(struct model *m, raytrain_context *ctx, bool device,
         m->delta = calloc(n, sizeof(double));
     }
     m->weight = numbers_new(m, n);
-    m->shard = numbers_new(m, m->rows);
+    m->moving = numbers_new(m, m->rows);
     m->moved = numbers_new(m, n);
     launch(m, (struct kernel){m->weight, NULL, n, 0});
-    launch(m, (struct kernel){m->shard, NULL, m->rows, 0});
+    launch(m, (struct kernel){m->moving, NULL, m->rows, 0});
 }
 
 static void model_destroy(struct model *m)
 {
     numbers_free(m->weight, m);
-    numbers_free(m->shard, m);
+    numbers_free(m->moving, m);
     numbers_free(m->moved, m);
     if (!m->device) {
         free(m->delta);
@@ -367,7 +367,7 @@ static int model_step(struct model *m, bool collect)
     if (rc == 0 && m->fence)
         rc = raytrain_checkpoint_fence(m->ctx);
     launch(m, (struct kernel){m->weight, m->moved, m->n, 0.9});
-    launch(m, (struct kernel){m->shard, m->moved + m->first, m->rows, 0.9});
+    launch(m, (struct kernel){m->moving, m->moved + m->first, m->rows, 0.9});
     if (m->device && m->late)
         must(cuda.cuStreamSynchronize(NULL));
     hold(m, false);
@@ -389,7 +389,7 @@ static raytrain_slab rows_of(const struct model *m)
 static int model_restore(struct model *m)
 {
     raytrain_checkpoint *from = raytrain_get_checkpoint(m->ctx);
-    raytrain_tensor weight = tensor_of(m, m->weight), shard = tensor_of(m, m->shard);
+    raytrain_tensor weight = tensor_of(m, m->weight), shard = tensor_of(m, m->moving);
     raytrain_slab rows = rows_of(m);
     int rc;
 
@@ -425,7 +425,7 @@ static void numbers_release(void *p, void *arg)
 static int model_give(struct model *m, raytrain_checkpoint *ck)
 {
     raytrain_tensor weight = tensor_of(m, copy_of(m, m->weight, m->n));
-    raytrain_tensor shard = tensor_of(m, copy_of(m, m->shard, m->rows));
+    raytrain_tensor shard = tensor_of(m, copy_of(m, m->moving, m->rows));
     raytrain_slab rows = rows_of(m);
     int rc =
         raytrain_checkpoint_give(ck, "model/weight", &weight, NULL, numbers_release, m);
@@ -437,7 +437,7 @@ static int model_give(struct model *m, raytrain_checkpoint *ck)
 
 static int model_put(struct model *m, raytrain_checkpoint *ck)
 {
-    raytrain_tensor weight = tensor_of(m, m->weight), shard = tensor_of(m, m->shard);
+    raytrain_tensor weight = tensor_of(m, m->weight), shard = tensor_of(m, m->moving);
     raytrain_slab rows = rows_of(m);
     int rc = raytrain_checkpoint_put(ck, "model/weight", &weight);
 

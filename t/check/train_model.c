@@ -12,7 +12,7 @@
  *          "hang" | "loop" | "stop" | "memory" (256 MiB), at iteration fail_at (3), on
  *          rank fail_rank (0)
  *   fail_once = PATH: fail only if PATH can be created, and thus only once
- *   shards (false): checkpoints also contain the model sharded by rows and by columns,
+ *   slabs (false): checkpoints also contain the model sharded by rows and by columns,
  *          and some small tensors; after a restore these must agree with the model
  *   loaders (0): the number of children to fork, which wait for ever
  *   tell (false): each rank prints "rank R of N"
@@ -34,7 +34,7 @@ struct settings {
     int64_t iterations, size, checkpoint_every, fail_at, fail_rank, ready_at,
         iteration_ms, loaders, total;
     const char *fail, *fail_once, *ready, *gate;
-    bool tell, shards;
+    bool tell, slabs;
 };
 
 static int settings_read(raytrain_context *ctx, struct settings *s)
@@ -52,7 +52,7 @@ static int settings_read(raytrain_context *ctx, struct settings *s)
            raytrain_config_string(ctx, "fail_once", "", &s->fail_once) ||
            raytrain_config_string(ctx, "ready", "", &s->ready) ||
            raytrain_config_string(ctx, "gate", "", &s->gate) ||
-           raytrain_config_bool(ctx, "shards", false, &s->shards) ||
+           raytrain_config_bool(ctx, "slabs", false, &s->slabs) ||
            raytrain_config_bool(ctx, "tell", false, &s->tell);
 }
 
@@ -135,7 +135,7 @@ static int gate_wait(raytrain_context *ctx, const struct settings *s, int64_t it
     }
 }
 
-/* ---- The model as shards ---- */
+/* ---- The model as slabs ---- */
 
 #define TABLE_ROWS 4 /* rows of the model as a table, which has columns */
 #define SMALLS     3
@@ -150,18 +150,18 @@ static void part_of(raytrain_context *ctx, uint64_t n, uint64_t *start, uint64_t
     *count = n * (rank + 1) / size - *start;
 }
 
-struct shards {
+struct slabs {
     raytrain_tensor rows, columns; /* without data */
     raytrain_slab row, column;     /* of this rank */
     const double *weight;
 };
 
-static void shards_init(struct shards *s, raytrain_context *ctx, const double *weight,
-                        uint64_t n)
+static void slabs_init(struct slabs *s, raytrain_context *ctx, const double *weight,
+                       uint64_t n)
 {
     uint64_t wide = n / TABLE_ROWS;
 
-    *s = (struct shards){
+    *s = (struct slabs){
         .rows = {.data = NULL, .dtype = RAYTRAIN_FLOAT64, .ndim = 1, .shape = {n}},
         .columns = {.data = NULL,
                     .dtype = RAYTRAIN_FLOAT64,
@@ -174,7 +174,7 @@ static void shards_init(struct shards *s, raytrain_context *ctx, const double *w
 }
 
 /* Copy this rank's columns to dense memory. */
-static void columns_copy(const struct shards *s, double *to)
+static void columns_copy(const struct slabs *s, double *to)
 {
     uint64_t n = s->column.count[1];
 
@@ -183,32 +183,32 @@ static void columns_copy(const struct shards *s, double *to)
                n * sizeof *to);
 }
 
-static int shards_put(raytrain_context *ctx, raytrain_checkpoint *ck, double *weight,
-                      uint64_t n, double *room)
+static int slabs_put(raytrain_context *ctx, raytrain_checkpoint *ck, double *weight,
+                     uint64_t n, double *room)
 {
-    struct shards s;
+    struct slabs s;
 
-    shards_init(&s, ctx, weight, n);
+    slabs_init(&s, ctx, weight, n);
     columns_copy(&s, room);
     s.rows.data = weight + s.row.start[0];
     s.columns.data = room;
-    return raytrain_checkpoint_put_shard(ck, "shards/rows", &s.rows, &s.row) ||
-           raytrain_checkpoint_put_shard(ck, "shards/columns", &s.columns, &s.column);
+    return raytrain_checkpoint_put_shard(ck, "slabs/rows", &s.rows, &s.row) ||
+           raytrain_checkpoint_put_shard(ck, "slabs/columns", &s.columns, &s.column);
 }
 
-/* The restored shards agree with the model. */
-static int shards_check(raytrain_context *ctx, raytrain_checkpoint *ck,
-                        const double *weight, uint64_t n, double *room)
+/* The restored slabs agree with the model. */
+static int slabs_check(raytrain_context *ctx, raytrain_checkpoint *ck,
+                       const double *weight, uint64_t n, double *room)
 {
     double *want = malloc(n * sizeof *want);
-    struct shards s;
+    struct slabs s;
     int rc = 1;
 
-    shards_init(&s, ctx, weight, n);
+    slabs_init(&s, ctx, weight, n);
     s.rows.data = s.columns.data = room;
-    if (want && !raytrain_checkpoint_get_shard(ck, "shards/rows", &s.rows, &s.row) &&
+    if (want && !raytrain_checkpoint_get_shard(ck, "slabs/rows", &s.rows, &s.row) &&
         memcmp(room, weight + s.row.start[0], s.row.count[0] * sizeof *room) == 0 &&
-        !raytrain_checkpoint_get_shard(ck, "shards/columns", &s.columns, &s.column)) {
+        !raytrain_checkpoint_get_shard(ck, "slabs/columns", &s.columns, &s.column)) {
         columns_copy(&s, want);
         rc = memcmp(room, want, TABLE_ROWS * s.column.count[1] * sizeof *room) != 0;
     }
@@ -239,8 +239,8 @@ static int model_restore(raytrain_context *ctx, const struct settings *s,
         return 0;
     if (raytrain_checkpoint_get(from, "model/weight", model))
         return 1;
-    return s->shards &&
-           shards_check(ctx, from, model->data, (uint64_t)s->size, room) != 0;
+    return s->slabs &&
+           slabs_check(ctx, from, model->data, (uint64_t)s->size, room) != 0;
 }
 
 static double model_step(raytrain_context *ctx, double *weight, double *delta,
@@ -277,9 +277,8 @@ static int report(raytrain_context *ctx, const struct settings *s, int64_t itera
     if (is_saving(ctx, s, iteration)) {
         ck = raytrain_checkpoint_create(ctx);
         if (!ck || raytrain_checkpoint_put(ck, "model/weight", model) ||
-            (s->shards &&
-             (smalls_put(ck, model->data) ||
-              shards_put(ctx, ck, model->data, (uint64_t)s->size, room)))) {
+            (s->slabs && (smalls_put(ck, model->data) ||
+                          slabs_put(ctx, ck, model->data, (uint64_t)s->size, room)))) {
             raytrain_checkpoint_discard(ck);
             return 1;
         }

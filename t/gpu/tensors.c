@@ -3,13 +3,13 @@
  * memory of real GPUs, by the CUDA runtime. All numbers are small integers, so that sums are
  * exact, also as 16-bit floats. Argument:
  *
- *   state    put tensors, whole and in shards, and report; if there is a checkpoint, get them,
+ *   state    put tensors, whole and in parts, and report; if there is a checkpoint, get them,
  *            and compare
  *   overlap  put a tensor that changes after each report, while it is copied; if there is a
  *            checkpoint, it has the tensor as it was
  *   batches  get the batches of a dataset with one column, x: 0, 1, 2, ... 9,999
  *   collect  sums and means of four types, broadcast, allgather
- *   reduce   means of gradients, and shards of parameters
+ *   reduce   means of gradients, and parts of parameters
  *   wrong    memory that is not what it is said to be: an error each
  */
 #include <cuda_runtime.h>

@@ -369,13 +369,13 @@ static int replicas_save(struct comm *comm, void *arg)
 {
     atomic_int *writes = arg;
     raytrain_checkpoint *ck = checkpoint_create(NULL);
-    int rows[ROWS], shard = comm->rank % 2;
-    raytrain_tensor t = {.data = rows + shard * ROWS / 2,
+    int rows[ROWS], part = comm->rank % 2;
+    raytrain_tensor t = {.data = rows + part * ROWS / 2,
                          .dtype = RAYTRAIN_INT32,
                          .ndim = 1,
                          .shape = {ROWS}};
     raytrain_tensor scalar = {.data = rows + 1, .dtype = RAYTRAIN_INT32};
-    const raytrain_slab half = {{(uint64_t)shard * ROWS / 2}, {ROWS / 2}},
+    const raytrain_slab half = {{(uint64_t)part * ROWS / 2}, {ROWS / 2}},
                         all = {{0}, {0}};
     struct error err = {0};
     char name[32];

@@ -22,7 +22,7 @@ static const int order[N] = {3, 4, 2, 0, 5, 1};
 
 static size_t offsets[N];
 
-static struct shard_bucket bucket_make(void)
+static struct parted_bucket bucket_make(void)
 {
     size_t at = 0;
 
@@ -30,45 +30,47 @@ static struct shard_bucket bucket_make(void)
         offsets[order[i]] = at;
         at += gradient_elements(&tensors[order[i]]);
     }
-    return (struct shard_bucket){tensors, offsets, N, at};
+    return (struct parted_bucket){tensors, offsets, N, at};
 }
 
 static void parts_are_whole_rows(void **state)
 {
-    struct shard_bucket b = bucket_make();
+    struct parted_bucket b = bucket_make();
 
     (void)state;
     for (int size = 1; size <= 40; size++) {
         size_t cuts[41];
 
-        shards_cut(&b, size, cuts);
+        bucket_parts_cut(&b, size, cuts);
         assert_int_equal(cuts[0], 0);
         assert_int_equal(cuts[size], b.elements);
         for (int k = 0; k < size; k++)
             assert_true(cuts[k] <= cuts[k + 1]);
         for (int k = 0; k <= size; k++)
             for (size_t i = 0; i < N; i++) {
-                size_t row = shard_row_elements(&tensors[i]);
+                size_t row = bucket_parts_row(&tensors[i]);
 
-                assert_true(row == 0 || shard_cut_in(&b, cuts, k, i) % row == 0);
+                assert_true(row == 0 || bucket_parts_cut_in(&b, cuts, k, i) % row == 0);
             }
     }
 }
 
 static void parts_of_a_tensor_cover_it(void **state)
 {
-    struct shard_bucket b = bucket_make();
+    struct parted_bucket b = bucket_make();
     size_t cuts[5], sum = 0;
 
     (void)state;
-    shards_cut(&b, 4, cuts);
+    bucket_parts_cut(&b, 4, cuts);
     for (size_t i = 0; i < N; i++) {
-        assert_int_equal(shard_cut_in(&b, cuts, 0, i), 0);
-        assert_int_equal(shard_cut_in(&b, cuts, 4, i), gradient_elements(&tensors[i]));
+        assert_int_equal(bucket_parts_cut_in(&b, cuts, 0, i), 0);
+        assert_int_equal(bucket_parts_cut_in(&b, cuts, 4, i),
+                         gradient_elements(&tensors[i]));
     }
     for (int k = 0; k < 4; k++) {
         for (size_t i = 0; i < N; i++)
-            sum += shard_cut_in(&b, cuts, k + 1, i) - shard_cut_in(&b, cuts, k, i);
+            sum += bucket_parts_cut_in(&b, cuts, k + 1, i) -
+                   bucket_parts_cut_in(&b, cuts, k, i);
         assert_int_equal(sum, cuts[k + 1]);
     }
 }
@@ -76,11 +78,11 @@ static void parts_of_a_tensor_cover_it(void **state)
 /* No cut is further from its place than half of the longest row. */
 static void parts_are_about_equal(void **state)
 {
-    struct shard_bucket b = bucket_make();
+    struct parted_bucket b = bucket_make();
     size_t cuts[5];
 
     (void)state;
-    shards_cut(&b, 4, cuts);
+    bucket_parts_cut(&b, 4, cuts);
     for (size_t k = 0; k <= 4; k++) {
         size_t ideal = b.elements * k / 4;
 

@@ -17,7 +17,7 @@
 
 #define SIZE_MAX_HERE 300
 
-/* Like shards_cut(): cuts at rows of `row` elements. */
+/* Like bucket_parts_cut(): cuts at rows of `row` elements. */
 static void cuts_fill(size_t cuts[], int size, size_t elements, size_t row)
 {
     for (int k = 0; k <= size; k++) {

@@ -5,7 +5,7 @@
 
 #include "reduce/gradients.h"
 
-size_t shard_row_elements(const raytrain_tensor *t)
+size_t bucket_parts_row(const raytrain_tensor *t)
 {
     size_t n = 1;
 
@@ -15,10 +15,10 @@ size_t shard_row_elements(const raytrain_tensor *t)
 }
 
 /* The beginning of a row, or the end of the last one, that is nearest to the element. */
-static size_t row_near(const struct shard_bucket *b, size_t element)
+static size_t row_near(const struct parted_bucket *b, size_t element)
 {
     for (size_t i = 0; i < b->n; i++) {
-        size_t row = shard_row_elements(&b->tensors[i]), in = element - b->offsets[i];
+        size_t row = bucket_parts_row(&b->tensors[i]), in = element - b->offsets[i];
 
         if (element >= b->offsets[i] && in < gradient_elements(&b->tensors[i]))
             return b->offsets[i] + (in + row / 2) / row * row;
@@ -26,7 +26,7 @@ static size_t row_near(const struct shard_bucket *b, size_t element)
     return b->elements;
 }
 
-void shards_cut(const struct shard_bucket *b, int size, size_t cuts[])
+void bucket_parts_cut(const struct parted_bucket *b, int size, size_t cuts[])
 {
     size_t ranks = (size_t)size, whole = b->elements / ranks,
            rest = b->elements % ranks;
@@ -37,7 +37,8 @@ void shards_cut(const struct shard_bucket *b, int size, size_t cuts[])
         cuts[k] = row_near(b, whole * k + rest * k / ranks);
 }
 
-size_t shard_cut_in(const struct shard_bucket *b, const size_t cuts[], int k, size_t i)
+size_t bucket_parts_cut_in(const struct parted_bucket *b, const size_t cuts[], int k,
+                           size_t i)
 {
     size_t n = gradient_elements(&b->tensors[i]);
 

@@ -10,20 +10,22 @@
 #include <raytrain.h>
 #include <stddef.h>
 
-/* One bucket: tensor i is at element offsets[i], and they fill it. */
-struct shard_bucket {
+/* A bucket that is cut into parts: tensor i is at element offsets[i], and they fill it. */
+struct parted_bucket {
     const raytrain_tensor *tensors;
     const size_t *offsets;
     size_t n, elements;
 };
 
-/* Of the first dimension: what is never divided. A tensor without dimensions is one. */
-size_t shard_row_elements(const raytrain_tensor *t);
+/* The elements of one row of the first dimension, which is never divided. A tensor
+ * without dimensions is one row. */
+size_t bucket_parts_row(const raytrain_tensor *t);
 
 /* cuts[0..size]: rank r's part is from element cuts[r] up to cuts[r + 1]. */
-void shards_cut(const struct shard_bucket *b, int size, size_t cuts[]);
+void bucket_parts_cut(const struct parted_bucket *b, int size, size_t cuts[]);
 
 /* Where cut number k of the bucket is in its tensor i: 0 .. the tensor's elements. */
-size_t shard_cut_in(const struct shard_bucket *b, const size_t cuts[], int k, size_t i);
+size_t bucket_parts_cut_in(const struct parted_bucket *b, const size_t cuts[], int k,
+                           size_t i);
 
 #endif

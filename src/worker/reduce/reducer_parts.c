@@ -41,7 +41,7 @@ int raytrain_reducer_shard(raytrain_reducer *r, size_t i, raytrain_slab *slab,
         return session_null(r->ctx, call, first ? "place for n" : "place for first");
     t = &r->tensors[r->n + i];
     width = raytrain_dtype_size(t->dtype);
-    row = shard_row_elements(t);
+    row = bucket_parts_row(t);
     begin = r->parts[i].cuts[r->comm->rank] / width;
     end = r->parts[i].cuts[r->comm->rank + 1] / width;
     *first = begin;

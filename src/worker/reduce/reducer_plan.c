@@ -206,11 +206,11 @@ static int spans_find(raytrain_reducer *r, struct error *err)
 
 /* ---- Parts ---- */
 
-static struct shard_bucket shard_bucket_of(const raytrain_reducer *r,
-                                           const struct bucket *b)
+static struct parted_bucket parted_bucket_of(const raytrain_reducer *r,
+                                             const struct bucket *b)
 {
-    return (struct shard_bucket){r->tensors + b->first, r->offsets + b->first, b->n,
-                                 b->elements};
+    return (struct parted_bucket){r->tensors + b->first, r->offsets + b->first, b->n,
+                                  b->elements};
 }
 
 /* Where the tensors of a bucket are in it. */
@@ -233,11 +233,11 @@ static void bucket_offsets(raytrain_reducer *r, const struct bucket *b)
 static void param_cut(const raytrain_reducer *r, size_t i, size_t cuts[])
 {
     const struct bucket *b = &r->buckets[r->bucket_of[i]];
-    const struct shard_bucket shard = shard_bucket_of(r, b);
+    const struct parted_bucket parted = parted_bucket_of(r, b);
     size_t width = raytrain_dtype_size(r->tensors[r->n + i].dtype);
 
     for (int k = 0; k <= r->comm->size; k++)
-        cuts[k] = width * shard_cut_in(&shard, b->cuts, k, i - b->first);
+        cuts[k] = width * bucket_parts_cut_in(&parted, b->cuts, k, i - b->first);
 }
 
 static int parts_plan(raytrain_reducer *r, struct error *err)
@@ -252,10 +252,10 @@ static int parts_plan(raytrain_reducer *r, struct error *err)
     cuts = r->cuts;
     for (size_t k = 0; k < r->n_buckets && r->buckets[k].first < r->n_params; k++) {
         struct bucket *b = &r->buckets[k];
-        struct shard_bucket shard = shard_bucket_of(r, b);
+        struct parted_bucket parted = parted_bucket_of(r, b);
 
         bucket_offsets(r, b);
-        shards_cut(&shard, r->comm->size, cuts);
+        bucket_parts_cut(&parted, r->comm->size, cuts);
         b->cuts = cuts;
         cuts += each;
     }

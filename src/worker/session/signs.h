@@ -1,6 +1,6 @@
 /*
  * signs.h - signs of progress from long work between two reports: a fit of
- * preprocessors, the conversion of a dataset, a shard of a prediction. Every rank gives
+ * preprocessors, the conversion of a dataset, a part of a prediction. Every rank gives
  * its own, since one may work while all others wait for it; a rank that hangs gives none.
  */
 #ifndef RAYTRAIN_SESSION_SIGNS_H
