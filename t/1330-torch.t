@@ -26,7 +26,7 @@ test_expect_success 'four workers, which divide the work, get the same bits on a
 	test 16 -eq "$(said four 0 | grep -c "^ok ")"
 '
 test_expect_success 'workers of a node average in place; by their companions if one of them cannot' '
-	cat >way.py <<-\PY &&
+	cat >transport.py <<-\PY &&
 	import sys, torch, raytrain.torch
 	from raytrain._session import session
 	from raytrain.torch import _reducer
@@ -35,14 +35,14 @@ test_expect_success 'workers of a node average in place; by their companions if 
 	rank = raytrain.get_context().get_world_rank()
 	if sys.argv[1] == "_ByCompanion" and rank == 1:
 	    _reducer.Average = cannot
-	way = _reducer._way_open(session(), 64)
-	assert type(way).__name__ == sys.argv[1], way
-	take = way.add(torch.arange(10.0) * rank)
-	way.finish()
+	transport = _reducer._transport_open(session(), 64)
+	assert type(transport).__name__ == sys.argv[1], transport
+	take = transport.add(torch.arange(10.0) * rank)
+	transport.finish()
 	assert torch.equal(take(), torch.arange(10.0) / 2), take()
 	PY
-	for way in _InPlace _ByCompanion; do
-		$run --name $way -n 2 -- "$PYTHON" way.py $way 2>err || return 1
+	for transport in _InPlace _ByCompanion; do
+		$run --name $transport -n 2 -- "$PYTHON" transport.py $transport 2>err || return 1
 	done
 '
 test_expect_success 'gradients are views of the buckets, unless the script says otherwise' '
@@ -81,9 +81,9 @@ cat >differ.py <<-\EOF
 	    s.call("gradients_wait", {"id": mine, "ranges": [[0, 4 + rank, "float32"]]})
 	if sys.argv[1] == "buckets":
 	    from raytrain.torch._reducer import Reducer
-	    way = Reducer(torch.nn.Linear(4, 4))._way
-	    way.add(torch.zeros(4 + rank))
-	    way.finish()
+	    transport = Reducer(torch.nn.Linear(4, 4))._transport
+	    transport.add(torch.zeros(4 + rank))
+	    transport.finish()
 	if sys.argv[1] == "range":
 	    from raytrain._session import session
 	    s = session()

@@ -276,8 +276,9 @@ static int sum_make(raytrain_context *ctx, struct sides *s, struct error *err)
     return device_fetch(s->device, s->id, s->memory, s->back, s->n, err);
 }
 
-/* Which way did it go? If not by NCCL or its like, whose reason is asked for once more. */
-static int way_note(raytrain_context *ctx, int device, json_t *sum, struct error *err)
+/* What was the transport? If it was not NCCL or its like, the reason is asked for again. */
+static int transport_note(raytrain_context *ctx, int device, json_t *sum,
+                          struct error *err)
 {
     const struct device_vendor *v = device == RAYTRAIN_HIP ? &hip_vendor : &cuda_vendor;
     struct device_group_env env = {.comm = ctx->user, .device = device, .id = 0};
@@ -312,7 +313,7 @@ int device_trial_sum(raytrain_context *ctx, int device, json_t *sum, struct erro
         rc = comm_agree(
             ctx->user, sum_compare((float *)(void *)s.back, ctx->comm->size, err), err);
     if (rc == 0)
-        rc = way_note(ctx, device, sum, err);
+        rc = transport_note(ctx, device, sum, err);
     if (rc == 0)
         json_object_set_new(sum, "right", json_true());
     sides_clear(&s);

@@ -1,7 +1,7 @@
 /*
  * reducer.c - gradient averaging that overlaps with the backward pass.
  *
- * How a bucket gets from rank to rank is the matter of a way (reducer_impl.h).
+ * How a bucket gets from rank to rank is left to a transport (reducer_impl.h).
  *
  * Invariants: buckets start in index order, the same on every rank; done <= started <= due
  * <= n_buckets. A bucket is due once all of its tensors and all buckets before it are ready;
@@ -34,7 +34,7 @@ static int buckets_start(raytrain_reducer *r, struct error *err)
 
         if (b->elements == 0)
             b->finished = true;
-        else if (r->way->start(r, b, &started, err) < 0)
+        else if (r->transport->start(r, b, &started, err) < 0)
             return reducer_broken(r);
         r->started += started;
     }
@@ -49,7 +49,7 @@ static int buckets_poll(raytrain_reducer *r, struct error *err)
     for (size_t i = r->done; i < r->started; i++) {
         struct bucket *b = &r->buckets[i];
 
-        if (!b->finished && r->way->test(r, b, err) < 0)
+        if (!b->finished && r->transport->test(r, b, err) < 0)
             return reducer_broken(r);
     }
     while (r->done < r->started && r->buckets[r->done].finished)
@@ -103,10 +103,10 @@ static int gradient_take(raytrain_reducer *r, size_t i, struct error *err)
 {
     struct bucket *b = &r->buckets[r->bucket_of[i]];
 
-    if (r->way->ready && r->way->ready(r, err) < 0)
+    if (r->transport->ready && r->transport->ready(r, err) < 0)
         return reducer_broken(r);
-    if (b->ready == b->n && b->elements > 0 && r->way->complete &&
-        r->way->complete(r, b, err) < 0)
+    if (b->ready == b->n && b->elements > 0 && r->transport->complete &&
+        r->transport->complete(r, b, err) < 0)
         return reducer_broken(r);
     while (r->due < r->n_buckets && r->buckets[r->due].ready == r->buckets[r->due].n)
         r->due++;
@@ -118,18 +118,19 @@ static int step_end(raytrain_reducer *r, struct error *err)
     collective_wait_begin(&r->ctx->waiting, "reducer wait");
     if (buckets_drain(r, 0, err) < 0)
         return -1;
-    return r->way->settle && r->way->settle(r, err) < 0 ? reducer_broken(r) : 0;
+    return r->transport->settle && r->transport->settle(r, err) < 0 ? reducer_broken(r)
+                                                                    : 0;
 }
 
 /* ---- The calls ---- */
 
 /* COLLECTIVE. Memory on GPUs goes through host memory if the GPUs cannot form a group,
  * which is reported. */
-static int way_choose(raytrain_reducer *r, struct error *err)
+static int transport_choose(raytrain_reducer *r, struct error *err)
 {
     bool lost;
 
-    r->way = r->device == RAYTRAIN_HOST ? &reducer_host : &reducer_staged;
+    r->transport = r->device == RAYTRAIN_HOST ? &reducer_host : &reducer_staged;
     if (r->device == RAYTRAIN_HOST || r->comm->size == 1)
         return 0;
     if (session_devices_group(r->ctx, r->comm, r->device, r->device_id, &r->group,
@@ -139,7 +140,7 @@ static int way_choose(raytrain_reducer *r, struct error *err)
         return -1;
     }
     if (r->group)
-        r->way = &reducer_group;
+        r->transport = &reducer_group;
     return 0;
 }
 
@@ -164,7 +165,7 @@ static int reducer_make(raytrain_context *ctx, const struct gradients *mine,
         r->comm = NULL;
         goto fail;
     }
-    if (way_choose(r, err) < 0 || reducer_place(r, err) < 0) {
+    if (transport_choose(r, err) < 0 || reducer_place(r, err) < 0) {
         error_prefix(err, "%s", mine->call);
         goto fail;
     }
@@ -302,8 +303,8 @@ void raytrain_reducer_destroy(raytrain_reducer *r)
     if (!r->broken && r->done < r->due)
         (void)buckets_drain(r, ABANDON_S, &ignored); /* is_idle() tells */
     idle = is_idle(r);
-    if (r->way)
-        idle = r->way->close(r, idle);
+    if (r->transport)
+        idle = r->transport->close(r, idle);
     if (idle)
         comm_free(r->comm);
     free(r->buckets);

@@ -1,6 +1,6 @@
 /*
- * reducer_group.c - the way of gradients on GPUs that form a group (device/group.h): buckets
- * are reduced by the library of the GPUs, in place and without host memory.
+ * reducer_group.c - the transport of gradients on GPUs that form a group (device/group.h):
+ * buckets are reduced by the library of the GPUs, in place and without host memory.
  *
  * The host queues a bucket once all of its gradients are complete, and goes on. The group's
  * stream comes after the caller's at each ready(), and the caller's after the group's at the
@@ -50,7 +50,7 @@ static int group_place_tensors(raytrain_reducer *r, struct error *err)
     return comm_agree(r->comm, rc, err);
 }
 
-/* ---- A bucket's way ---- */
+/* ---- The steps of a bucket ---- */
 
 static int group_ready(raytrain_reducer *r, struct error *err)
 {
@@ -231,7 +231,7 @@ static bool group_close(raytrain_reducer *r, bool idle)
     return idle;
 }
 
-const struct reducer_way reducer_group = {
+const struct reducer_transport reducer_group = {
     .place_tensors = group_place_tensors,
     .place_params = group_place_params,
     .ready = group_ready,

@@ -1,5 +1,5 @@
 /*
- * reducer_host.c - the way of gradients in host memory: buckets are reduced by the
+ * reducer_host.c - the transport of gradients in host memory: buckets are reduced by the
  * communicator, in place if their tensors are adjacent.
  *
  * Tensors without memory of their own get memory of the communicator, which is reduced
@@ -64,7 +64,7 @@ static bool host_close(raytrain_reducer *r, bool idle)
     return idle;
 }
 
-/* ---- A bucket's way ---- */
+/* ---- The steps of a bucket ---- */
 
 static void bucket_collect(const struct bucket *b, const raytrain_tensor *tensors)
 {
@@ -147,7 +147,7 @@ static int host_gather(raytrain_reducer *r, struct error *err)
     return parts_gather(r, r->parts, err);
 }
 
-const struct reducer_way reducer_host = {
+const struct reducer_transport reducer_host = {
     .widens = true,
     .place_tensors = host_place_tensors,
     .place_buckets = host_place_buckets,

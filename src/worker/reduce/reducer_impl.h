@@ -13,8 +13,8 @@
  * of which each rank gets the means of its part alone (bucket_parts.h); the parts of the
  * parameters follow from those of the gradients.
  *
- * To add a way for buckets to travel between ranks: write a file that defines a `struct
- * reducer_way`, and choose it in reducer.c. Which tensors are in a bucket, and whether
+ * To add a transport of buckets between ranks: write a file that defines a `struct
+ * reducer_transport`, and choose it in reducer.c. Which tensors are in a bucket, and whether
  * they are adjacent, has been decided by reducer_plan.c; reducer.c decides when a
  * bucket is started and waited for.
  */
@@ -44,11 +44,11 @@ struct bucket {
 };
 
 /*
- * A way of buckets from rank to rank. Every call is made in the same order on every rank,
+ * How buckets travel between ranks. Every call is made in the same order on every rank,
  * except for that of start() and test(), which depends on time. Return codes are 0 and -1.
  * The reducer has more than one rank, except for place_tensors() and close().
  */
-struct reducer_way {
+struct reducer_transport {
     bool widens; /* 16-bit floats are in buckets of float32 */
     /* COLLECTIVE, when the buckets are planned: memory for tensors without any, by
      * tensors_place(). */
@@ -78,11 +78,11 @@ struct reducer_way {
     bool (*close)(raytrain_reducer *r, bool idle);
 };
 
-extern const struct reducer_way reducer_host, reducer_staged, reducer_group;
+extern const struct reducer_transport reducer_host, reducer_staged, reducer_group;
 
 struct raytrain_reducer {
     raytrain_context *ctx;
-    const struct reducer_way *way; /* NULL: not chosen yet */
+    const struct reducer_transport *transport; /* NULL: not chosen yet */
     struct comm *comm;
     int device, device_id;    /* of all tensors */
     raytrain_tensor *tensors; /* n gradients, then n_params parameters */
@@ -116,7 +116,7 @@ size_t reducer_aligned(size_t at);
 /* COLLECTIVE: give tensors and buckets their memory, and ranks their parts. */
 int reducer_place(raytrain_reducer *r, struct error *err);
 
-/* -- reducer_host.c; the staged way makes use of them -- */
+/* -- reducer_host.c; reducer_staged.c makes use of them -- */
 /* Start to reduce b->data, and test. */
 int bucket_reduce(raytrain_reducer *r, struct bucket *b, struct error *err);
 int bucket_test(raytrain_reducer *r, struct bucket *b, struct error *err);

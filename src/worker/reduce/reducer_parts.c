@@ -71,7 +71,7 @@ static int reducer_gather(raytrain_reducer *r)
     collective_wait_begin(&r->ctx->waiting, "reducer gather");
     if (session_match_arguments(r->ctx, &call, 0, err) < 0)
         return -1;
-    if (r->way->gather(r, err) < 0) {
+    if (r->transport->gather(r, err) < 0) {
         r->broken = true;
         return -1;
     }

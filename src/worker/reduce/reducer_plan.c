@@ -198,7 +198,7 @@ static int spans_find(raytrain_reducer *r, struct error *err)
     for (size_t i = 0; rc == 0 && i < r->n_buckets; i++) {
         struct bucket *b = &r->buckets[i];
 
-        if (b->elements > 0 && !(b->type->widen && r->way->widens))
+        if (b->elements > 0 && !(b->type->widen && r->transport->widens))
             rc = bucket_adjacent(r, b, &b->span, err);
     }
     return comm_agree(r->comm, rc, err) < 0 ? -1 : layouts_agree(r, err);
@@ -270,17 +270,18 @@ static int parts_plan(raytrain_reducer *r, struct error *err)
 
 int reducer_place(raytrain_reducer *r, struct error *err)
 {
-    const struct reducer_way *way = r->way;
+    const struct reducer_transport *transport = r->transport;
     bool alone = r->comm->size == 1;
     int rc = 0;
 
-    if (way->place_tensors(r, err) < 0 || (!alone && spans_find(r, err) < 0) ||
-        (!alone && way->place_buckets && way->place_buckets(r, err) < 0))
+    if (transport->place_tensors(r, err) < 0 || (!alone && spans_find(r, err) < 0) ||
+        (!alone && transport->place_buckets && transport->place_buckets(r, err) < 0))
         return -1;
     if (r->sharded)
         rc = parts_plan(r, err);
     if (comm_agree(r->comm, rc, err) < 0)
         return -1;
-    return !alone && r->n_params > 0 && way->place_params ? way->place_params(r, err)
-                                                          : 0;
+    return !alone && r->n_params > 0 && transport->place_params
+               ? transport->place_params(r, err)
+               : 0;
 }

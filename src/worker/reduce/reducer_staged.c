@@ -1,5 +1,5 @@
 /*
- * reducer_staged.c - the way of gradients on a GPU through host memory.
+ * reducer_staged.c - the transport of gradients on a GPU through host memory.
  *
  * A complete bucket is copied out on a stream of the reducer's, once the caller's stream has
  * come to the point at which it was complete. When the copy is done, which the host asks
@@ -285,7 +285,7 @@ static int elements_copy(const raytrain_reducer *r, const struct bucket *b, size
                    : tensors_copy(r, b, from, to, out, err);
 }
 
-/* ---- A bucket's way ---- */
+/* ---- The steps of a bucket ---- */
 
 static int staged_ready(raytrain_reducer *r, struct error *err)
 {
@@ -537,7 +537,7 @@ static bool staged_close(raytrain_reducer *r, bool idle)
     return idle && ended;
 }
 
-const struct reducer_way reducer_staged = {
+const struct reducer_transport reducer_staged = {
     .widens = true,
     .place_tensors = staged_place_tensors,
     .place_buckets = staged_place_buckets,

@@ -51,7 +51,7 @@ class Reducer:
     def __init__(self, model: torch.nn.Module, process_group: Any = None) -> None:
         self._group = process_group if process_group is not None else dist.group.WORLD
         self._size = dist.get_world_size(self._group)
-        self._way = _way_open(cast(Session, session()), _room(model))
+        self._transport = _transport_open(cast(Session, session()), _room(model))
         self._futures: list[tuple[Any, ...]] = []  # (future, what it gets) of this step
 
     def hook(self, bucket):  # type: ignore[no-untyped-def]  # torch looks at hints
@@ -63,25 +63,25 @@ class Reducer:
             result = self._all_reduce(buffer)
         else:
             result = torch.futures.Future()
-            self._futures.append((result, self._way.add(buffer)))
+            self._futures.append((result, self._transport.add(buffer)))
         if bucket.is_last():
             self._finish()
         else:
-            self._way.go_on()
+            self._transport.go_on()
         return result
 
     def _begin(self) -> None:
         """A step begins. A backward pass that raised has left the one before
         unfinished."""
         if self._futures:
-            self._way.finish()
+            self._transport.finish()
             self._futures.clear()
 
     def _finish(self) -> None:
         """All buckets are known: wait for their means, and hand these to DDP."""
         if not self._futures:
             return
-        self._way.finish()
+        self._transport.finish()
         futures, self._futures = self._futures, []
         for future, take in futures:
             future.set_result(take())
@@ -93,21 +93,21 @@ class Reducer:
         return work.get_future().then(lambda done: done.value()[0])
 
 
-def _way_open(session: Session, room: int) -> _InPlace | _ByCompanion:
+def _transport_open(session: Session, room: int) -> _InPlace | _ByCompanion:
     """COLLECTIVE: memory for `room` bytes of gradients, and how they are averaged."""
     while _unused:
         session.call("gradients_close", {"id": _unused.pop()})
     reply, _, fds = session.call("gradients_open", {"bytes": room})
     memory, fd = reply["id"], fds[0]
-    way: _InPlace | _ByCompanion
+    transport: _InPlace | _ByCompanion
     try:
         average = _average_open(session, reply, fd, room)
-        way = _InPlace(session, average) if average else _ByCompanion(
+        transport = _InPlace(session, average) if average else _ByCompanion(
             session, memory, _map(fd, reply["offset"], room))
     finally:
         os.close(fd)
-    weakref.finalize(way, _unused.append, memory)
-    return way
+    weakref.finalize(transport, _unused.append, memory)
+    return transport
 
 
 def _average_open(session: Session, reply: dict[str, Any], fd: int,
