@@ -151,7 +151,7 @@ struct client {
     float x[2 * ROWS_MAX];
     uint64_t offsets[ROWS_MAX + 1];
     char t[8 * ROWS_MAX];
-    struct edition *edition;
+    struct model_version *held;
     int answers;
 };
 
@@ -177,14 +177,14 @@ static int send_rows(struct client *c, int first, int rows)
     c->in[1].offsets = c->offsets;
     c->q = (struct service_request){
         .rows = (uint64_t)rows, .inputs = c->in, .done = got_answer, .arg = c};
-    c->edition = service_hold_current(service);
-    assert_non_null(c->edition);
-    return service_submit(service, c->edition, &c->q);
+    c->held = service_hold_current(service);
+    assert_non_null(c->held);
+    return service_submit(service, c->held, &c->q);
 }
 
 static void client_end(struct client *c)
 {
-    service_release(service, c->edition);
+    service_release(service, c->held);
     service_request_clear(&c->q);
 }
 
@@ -214,9 +214,9 @@ static void check_status(struct client *c, int status)
 
 /* ---- A service for each test ---- */
 
-static const struct edition_limits limits = {.batch = 4, .queue = 8, .answer_s = 30};
+static const struct version_limits limits = {.batch = 4, .queue = 8, .answer_s = 30};
 
-static void begin(const struct edition_limits *l)
+static void begin(const struct version_limits *l)
 {
     const struct service_options o = {.name = "m", .limits = *l, .clock = test_clock};
 
@@ -251,7 +251,7 @@ static void a_request_gets_the_predictions_of_its_rows(void **state)
     assert_int_equal(send_rows(&c, 3, 2), 0);
     assert_false(service_is_idle(service));
     answer_next(&w, 2);
-    assert_int_equal(c.edition->model.version, 7);
+    assert_int_equal(c.held->model.version, 7);
     check_answer(&c);
     assert_true(service_is_idle(service));
     worker_end(&w);
@@ -313,7 +313,7 @@ static void many_rows_are_cut_and_come_back_in_order(void **state)
 
 static void a_batch_waits_for_more_rows_until_its_time(void **state)
 {
-    const struct edition_limits l = {
+    const struct version_limits l = {
         .batch = 4, .queue = 8, .answer_s = 30, .wait_s = 0.5};
     struct worker w;
     struct client c[3];
@@ -529,7 +529,7 @@ static void a_switch_fails_no_request(void **state)
 {
     struct worker old = worker_start(1), new;
     struct client c[3];
-    struct edition *held;
+    struct model_version *held;
 
     (void)state;
     assert_int_equal(service_switch(service, 2, &err), -1);
@@ -545,8 +545,8 @@ static void a_switch_fails_no_request(void **state)
     answer_next(&new, 1);
     answer_next(&old, 1);
     answer_next(&old, 1);
-    assert_int_equal(c[1].edition->model.version, 1);
-    assert_int_equal(c[2].edition->model.version, 2);
+    assert_int_equal(c[1].held->model.version, 1);
+    assert_int_equal(c[2].held->model.version, 2);
     for (int i = 0; i < 3; i++)
         check_answer(&c[i]);
     turn();

@@ -87,8 +87,8 @@ void exchange_forget(struct exchange *x)
 {
     service_request_clear(&x->q);
     infer_request_clear(&x->asked);
-    service_release(x->service, x->edition);
-    x->edition = NULL;
+    service_release(x->service, x->held);
+    x->held = NULL;
     free(x->inputs);
     x->inputs = NULL;
     atomic_fetch_sub(&x->front->outputs, x->outputs);

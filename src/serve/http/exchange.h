@@ -58,7 +58,7 @@ struct exchange {
     char allow[32];    /* methods */
     /* A prediction */
     struct service *service;
-    struct edition *edition;
+    struct model_version *held;
     struct infer_request asked;
     struct service_rows *inputs;
     struct service_request q;

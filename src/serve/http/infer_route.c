@@ -53,7 +53,7 @@ static bool rows_pass(struct exchange *x)
 /* Memory for the predictions; of texts, only their offsets are known yet. */
 static bool outputs_admit(struct exchange *x)
 {
-    const struct service_hello *model = &x->edition->model;
+    const struct service_hello *model = &x->held->model;
     struct front *f = x->front;
     uint64_t bytes = 0;
 
@@ -92,8 +92,8 @@ static bool body_parse(struct exchange *x)
     const struct infer_limits limits = {.rows = most->rows, .bytes = most->body};
     struct infer_refusal why;
 
-    if (infer_request_parse(served_model_of(x->edition), &body, &limits, &x->asked,
-                            &why) < 0) {
+    if (infer_request_parse(served_model_of(x->held), &body, &limits, &x->asked, &why) <
+        0) {
         exchange_refuse(x, why.status, "%s", why.text);
         return false;
     }
@@ -117,17 +117,17 @@ void answer_infer(struct exchange *x)
 {
     bool alone;
 
-    if (!route_edition(x) || !body_parse(x) || !outputs_admit(x) || !rows_pass(x))
+    if (!route_version(x) || !body_parse(x) || !outputs_admit(x) || !rows_pass(x))
         return;
-    x->version = x->edition->model.version;
+    x->version = x->held->model.version;
     x->waits = true;
     clients_set(x->front->clients, x->client, CLIENT_WAITS, x->since);
     atomic_store(&x->phase, PHASE_ASKED);
     alone = is_alone(x);
-    if (service_submit(x->service, x->edition, &x->q) != 0)
+    if (service_submit(x->service, x->held, &x->q) != 0)
         on_answer(&x->q);
     else if (alone)
-        service_help(x->service, x->edition, HELP_MS);
+        service_help(x->service, x->held, HELP_MS);
     if (atomic_load(&x->phase) == PHASE_ANSWERED)
         answer_infer_done(x);
     else
@@ -145,7 +145,7 @@ static void ask_again(struct exchange *x)
 
 void answer_infer_done(struct exchange *x)
 {
-    size_t n = x->edition->model.n_outputs;
+    size_t n = x->held->model.n_outputs;
     struct infer_data *outputs = calloc(n + 1, sizeof *outputs);
     struct infer_refusal why;
     int rc;
@@ -169,10 +169,10 @@ void answer_infer_done(struct exchange *x)
         outputs[i].offsets = o->offsets;
         outputs[i].n_bytes =
             o->offsets ? o->offsets[x->rows]
-                       : x->rows * service_row_bytes(&x->edition->model.outputs[i]);
+                       : x->rows * service_row_bytes(&x->held->model.outputs[i]);
     }
-    rc = infer_response_write(served_model_of(x->edition), &x->asked, outputs,
-                              &x->answer, &why);
+    rc = infer_response_write(served_model_of(x->held), &x->asked, outputs, &x->answer,
+                              &why);
     if (rc < 0)
         exchange_refuse(x, why.status, "%s", why.text);
     else

@@ -36,7 +36,7 @@ void answer_model(struct exchange *x)
     const char *versions[SERVICE_VERSIONS_MAX];
     struct service_state state;
 
-    if (!route_edition(x))
+    if (!route_version(x))
         return;
     service_look(x->service, &state);
     for (size_t i = 0; i < state.n_versions; i++) {
@@ -44,7 +44,7 @@ void answer_model(struct exchange *x)
         versions[i] = texts[i];
     }
     exchange_answer(x, 200,
-                    infer_model_write(served_model_of(x->edition), versions,
+                    infer_model_write(served_model_of(x->held), versions,
                                       state.n_versions, &x->answer));
 }
 
@@ -56,9 +56,9 @@ void answer_model_ready(struct exchange *x)
         return;
     ready = service_is_ready(x->service);
     if (x->args[1]) {
-        if (!route_edition(x))
+        if (!route_version(x))
             return;
-        ready = service_workers(x->service, x->edition->model.version) > 0;
+        ready = service_workers(x->service, x->held->model.version) > 0;
     }
     exchange_answer(x, ready ? 200 : 503,
                     infer_model_ready_write(x->args[0], ready, &x->answer));

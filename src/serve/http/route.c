@@ -172,18 +172,18 @@ bool route_names_version(const struct exchange *x)
     return x->args[1] != NULL;
 }
 
-bool route_edition(struct exchange *x)
+bool route_version(struct exchange *x)
 {
     if (!route_service(x))
         return false;
     if (x->args[1])
-        x->edition = service_hold_version(x->service, version_of(x->args[1]));
+        x->held = service_hold_version(x->service, version_of(x->args[1]));
     else
-        x->edition = service_hold_current(x->service);
-    if (!x->edition && x->args[1])
+        x->held = service_hold_current(x->service);
+    if (!x->held && x->args[1])
         exchange_refuse(x, 404, "model \"%s\" has no version \"%s\"", x->args[0],
                         x->args[1]);
-    else if (!x->edition)
+    else if (!x->held)
         exchange_refuse(x, 503, "model \"%s\" is not ready yet", x->args[0]);
-    return x->edition != NULL;
+    return x->held != NULL;
 }

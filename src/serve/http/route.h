@@ -39,7 +39,7 @@ void answer_page(struct exchange *x);
 /* The model that the path names, or a refusal: NULL. */
 struct service *route_service(struct exchange *x);
 /* Its version, which is held until exchange_end(): false if there is a refusal. */
-bool route_edition(struct exchange *x);
+bool route_version(struct exchange *x);
 /* Has the client asked for a version? */
 bool route_names_version(const struct exchange *x);
 

@@ -66,7 +66,7 @@ void served_model_free(void *model)
     free(m);
 }
 
-const struct infer_model *served_model_of(const struct edition *e)
+const struct infer_model *served_model_of(const struct model_version *v)
 {
-    return &((const struct served_model *)e->attached)->model;
+    return &((const struct served_model *)v->attached)->model;
 }

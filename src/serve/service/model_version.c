@@ -15,33 +15,34 @@
 
 /* ---- Its life ---- */
 
-int edition_create(struct service_hello *hello, const struct edition_limits *limits,
-                   struct service_counts *counts, struct edition **out,
-                   struct error *err)
+int model_version_create(struct service_hello *hello,
+                         const struct version_limits *limits,
+                         struct service_counts *counts, struct model_version **out,
+                         struct error *err)
 {
-    struct edition *e = calloc(1, sizeof *e);
+    struct model_version *v = calloc(1, sizeof *v);
 
-    if (!e)
+    if (!v)
         return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a model");
-    e->model = *hello;
+    v->model = *hello;
     *hello = (struct service_hello){0};
-    e->limits = *limits;
-    if (e->limits.batch == 0)
-        e->limits.batch = e->model.batch > 0 ? e->model.batch : DEFAULT_BATCH;
-    e->counts = counts;
-    e->queue_end = &e->queue;
-    *out = e;
+    v->limits = *limits;
+    if (v->limits.batch == 0)
+        v->limits.batch = v->model.batch > 0 ? v->model.batch : DEFAULT_BATCH;
+    v->counts = counts;
+    v->queue_end = &v->queue;
+    *out = v;
     return 0;
 }
 
-void edition_destroy(struct edition *e)
+void model_version_destroy(struct model_version *v)
 {
-    if (!e)
+    if (!v)
         return;
-    if (e->free_attached)
-        e->free_attached(e->attached);
-    service_hello_clear(&e->model);
-    free(e);
+    if (v->free_attached)
+        v->free_attached(v->attached);
+    service_hello_clear(&v->model);
+    free(v);
 }
 
 static bool same_column(const struct service_column *a, const struct service_column *b)
@@ -69,118 +70,118 @@ static int version_columns_check(const char *what, const struct service_column a
     return 0;
 }
 
-int edition_check(const struct edition *e, const struct service_hello *hello,
-                  struct error *err)
+int model_version_check(const struct model_version *v,
+                        const struct service_hello *hello, struct error *err)
 {
-    if (version_columns_check("input", e->model.inputs, e->model.n_inputs,
+    if (version_columns_check("input", v->model.inputs, v->model.n_inputs,
                               hello->inputs, hello->n_inputs, err) < 0)
         return -1;
-    return version_columns_check("output", e->model.outputs, e->model.n_outputs,
+    return version_columns_check("output", v->model.outputs, v->model.n_outputs,
                                  hello->outputs, hello->n_outputs, err);
 }
 
-void edition_add_worker(struct edition *e, struct worker_link *w)
+void model_version_add_worker(struct model_version *v, struct worker_link *w)
 {
-    w->edition = e;
-    w->next = e->workers;
-    e->workers = w;
+    w->served = v;
+    w->next = v->workers;
+    v->workers = w;
 }
 
-size_t edition_workers(const struct edition *e)
+size_t model_version_workers(const struct model_version *v)
 {
     size_t n = 0;
 
-    for (const struct worker_link *w = e->workers; w; w = w->next)
+    for (const struct worker_link *w = v->workers; w; w = w->next)
         n += !w->is_lost;
     return n;
 }
 
-bool edition_is_idle(const struct edition *e)
+bool model_version_is_idle(const struct model_version *v)
 {
-    for (const struct worker_link *w = e->workers; w; w = w->next)
+    for (const struct worker_link *w = v->workers; w; w = w->next)
         if (w->n > 0)
             return false;
-    return !e->queue;
+    return !v->queue;
 }
 
 /* ---- The queue ---- */
 
-static void queue_add(struct edition *e, struct piece *p)
+static void queue_add(struct model_version *v, struct piece *p)
 {
     p->next = NULL;
-    *e->queue_end = p;
-    e->queue_end = &p->next;
-    e->queue_rows += p->n;
-    e->queue_pieces++;
+    *v->queue_end = p;
+    v->queue_end = &p->next;
+    v->queue_rows += p->n;
+    v->queue_pieces++;
     p->q->waiting++;
 }
 
-static void queue_put_first(struct edition *e, struct piece *p)
+static void queue_put_first(struct model_version *v, struct piece *p)
 {
-    p->next = e->queue;
-    e->queue = p;
+    p->next = v->queue;
+    v->queue = p;
     if (!p->next)
-        e->queue_end = &p->next;
-    e->queue_rows += p->n;
-    e->queue_pieces++;
+        v->queue_end = &p->next;
+    v->queue_rows += p->n;
+    v->queue_pieces++;
     p->q->waiting++;
 }
 
-static struct piece *queue_take(struct edition *e, struct piece **at)
+static struct piece *queue_take(struct model_version *v, struct piece **at)
 {
     struct piece *p = *at;
 
     *at = p->next;
     if (!p->next)
-        e->queue_end = at;
+        v->queue_end = at;
     p->next = NULL;
-    e->queue_rows -= p->n;
-    e->queue_pieces--;
+    v->queue_rows -= p->n;
+    v->queue_pieces--;
     p->q->waiting--;
     return p;
 }
 
-static int request_refuse(struct edition *e, struct service_request *q, int status,
-                          const char *why)
+static int request_refuse(struct model_version *v, struct service_request *q,
+                          int status, const char *why)
 {
     rows_request_fail(q, status, "%s", why);
-    service_counts_answer(e->counts, q);
+    service_counts_answer(v->counts, q);
     return status;
 }
 
-int edition_submit(struct edition *e, struct service_request *q, double now)
+int model_version_submit(struct model_version *v, struct service_request *q, double now)
 {
     struct piece *p;
 
     q->since = now;
-    if (edition_workers(e) == 0) {
-        q->version_ended = e->is_retired;
-        return request_refuse(e, q, 503, "no worker is ready; try again in a moment");
+    if (model_version_workers(v) == 0) {
+        q->version_ended = v->is_retired;
+        return request_refuse(v, q, 503, "no worker is ready; try again in a moment");
     }
-    if (e->queue_pieces >= e->limits.queue)
-        return request_refuse(e, q, 429,
+    if (v->queue_pieces >= v->limits.queue)
+        return request_refuse(v, q, 429,
                               "too many requests are waiting; try again in a moment");
-    if (rows_request_begin(q, e->model.outputs, e->model.n_outputs) < 0)
-        return request_refuse(e, q, q->status, "");
+    if (rows_request_begin(q, v->model.outputs, v->model.n_outputs) < 0)
+        return request_refuse(v, q, q->status, "");
     p = calloc(1, sizeof *p);
     if (!p)
-        return request_refuse(e, q, 503, "out of memory");
+        return request_refuse(v, q, 503, "out of memory");
     p->q = q;
     p->n = q->rows;
-    queue_add(e, p);
+    queue_add(v, p);
     return 0;
 }
 
 /* Finish a request that has an answer, once no batch has rows of it any more. */
-static void finish_if_complete(struct edition *e, struct service_request *q, double now,
-                               struct rows_request_list *done)
+static void finish_if_complete(struct model_version *v, struct service_request *q,
+                               double now, struct rows_request_list *done)
 {
     if (q->under_way > 0 || q->waiting > 0)
         return;
     if (q->status == 0)
         rows_request_complete(q);
     q->seconds = now - q->since;
-    service_counts_answer(e->counts, q);
+    service_counts_answer(v->counts, q);
     rows_request_list_add(done, q);
 }
 
@@ -188,12 +189,12 @@ static void finish_if_complete(struct edition *e, struct service_request *q, dou
 
 /* Cut off the first rows, as many as there is room for. The rest of the piece stays.
  * NULL: no memory. */
-static struct piece *piece_cut(struct edition *e, uint64_t room)
+static struct piece *piece_cut(struct model_version *v, uint64_t room)
 {
-    struct piece *head = e->queue, *p;
+    struct piece *head = v->queue, *p;
 
     if (head->n <= room)
-        return queue_take(e, &e->queue);
+        return queue_take(v, &v->queue);
     p = malloc(sizeof *p);
     if (!p)
         return NULL;
@@ -202,22 +203,22 @@ static struct piece *piece_cut(struct edition *e, uint64_t room)
     p->next = NULL;
     head->first += room;
     head->n -= room;
-    e->queue_rows -= room;
+    v->queue_rows -= room;
     return p;
 }
 
 /* Take pieces from the queue. A piece that must be alone is the only one. */
-static void batch_fill(struct edition *e, struct rows_batch *b)
+static void batch_fill(struct model_version *v, struct rows_batch *b)
 {
     struct piece **end = &b->pieces;
 
-    while (e->queue && b->rows < e->limits.batch) {
-        bool alone = e->queue->alone;
+    while (v->queue && b->rows < v->limits.batch) {
+        bool alone = v->queue->alone;
         struct piece *p;
 
         if (alone && b->pieces)
             return;
-        p = piece_cut(e, e->limits.batch - b->rows);
+        p = piece_cut(v, v->limits.batch - b->rows);
         if (!p)
             return;
         *end = p;
@@ -229,26 +230,26 @@ static void batch_fill(struct edition *e, struct rows_batch *b)
     }
 }
 
-static void pieces_fail(struct edition *e, struct rows_batch *b, int status,
+static void pieces_fail(struct model_version *v, struct rows_batch *b, int status,
                         const char *why, double now, struct rows_request_list *done);
 
 /* *out is NULL if its requests have got another answer. -1: there is no memory now. */
-static int batch_make(struct edition *e, double now, struct rows_request_list *done,
-                      struct rows_batch **out)
+static int batch_make(struct model_version *v, double now,
+                      struct rows_request_list *done, struct rows_batch **out)
 {
     struct rows_batch *b = calloc(1, sizeof *b);
     struct error err;
 
     if (b)
-        batch_fill(e, b);
+        batch_fill(v, b);
     if (!b || !b->pieces) {
         free(b);
         return -1;
     }
-    b->id = ++e->next_id;
+    b->id = ++v->next_id;
     *out = b;
-    if (rows_batch_pack(b, e->model.inputs, e->model.n_inputs, &err) < 0) {
-        pieces_fail(e, b, err.code == RAYTRAIN_EFIT ? 413 : 503, err.text, now, done);
+    if (rows_batch_pack(b, v->model.inputs, v->model.n_inputs, &err) < 0) {
+        pieces_fail(v, b, err.code == RAYTRAIN_EFIT ? 413 : 503, err.text, now, done);
         rows_batch_destroy(b);
         *out = NULL;
     }
@@ -258,11 +259,11 @@ static int batch_make(struct edition *e, double now, struct rows_request_list *d
 /* A worker that has nothing to do, or one that would otherwise have to wait for its
  * next batch. The latter only gets a full batch, since rows that arrive later could
  * still join a batch that is not full. */
-static struct worker_link *worker_choose(const struct edition *e, bool is_full)
+static struct worker_link *worker_choose(const struct model_version *v, bool is_full)
 {
     struct worker_link *second = NULL;
 
-    for (struct worker_link *w = e->workers; w; w = w->next) {
+    for (struct worker_link *w = v->workers; w; w = w->next) {
         if (w->is_lost)
             continue;
         if (w->n == 0)
@@ -273,25 +274,26 @@ static struct worker_link *worker_choose(const struct edition *e, bool is_full)
     return is_full ? second : NULL;
 }
 
-static double batch_due(const struct edition *e)
+static double batch_due(const struct model_version *v)
 {
-    return e->queue->q->since + e->limits.wait_s;
+    return v->queue->q->since + v->limits.wait_s;
 }
 
-void edition_dispatch(struct edition *e, double now, struct rows_request_list *done)
+void model_version_dispatch(struct model_version *v, double now,
+                            struct rows_request_list *done)
 {
-    while (e->queue) {
-        bool is_full = e->queue_rows >= e->limits.batch;
-        struct worker_link *w = worker_choose(e, is_full);
+    while (v->queue) {
+        bool is_full = v->queue_rows >= v->limits.batch;
+        struct worker_link *w = worker_choose(v, is_full);
         struct rows_batch *b;
 
-        if (!w || (!is_full && !e->queue->alone && now < batch_due(e)))
+        if (!w || (!is_full && !v->queue->alone && now < batch_due(v)))
             return;
-        if (batch_make(e, now, done, &b) < 0)
+        if (batch_make(v, now, done, &b) < 0)
             return;
         if (!b)
             continue;
-        service_counts_batch(e->counts, b->rows);
+        service_counts_batch(v->counts, b->rows);
         if (worker_link_send(w, b, NULL) < 0) {
             /* The thread of the service sees the end of the connection, and
              * handles it. */
@@ -301,9 +303,9 @@ void edition_dispatch(struct edition *e, double now, struct rows_request_list *d
     }
 }
 
-double edition_next(const struct edition *e)
+double model_version_next(const struct model_version *v)
 {
-    return e->queue && worker_choose(e, false) ? batch_due(e) : -1;
+    return v->queue && worker_choose(v, false) ? batch_due(v) : -1;
 }
 
 /* ---- Answers that come in ---- */
@@ -320,7 +322,7 @@ static struct piece *piece_pop(struct rows_batch *b)
     return p;
 }
 
-static void pieces_finish(struct edition *e, struct rows_batch *b, double now,
+static void pieces_finish(struct model_version *v, struct rows_batch *b, double now,
                           struct rows_request_list *done)
 {
     struct piece *p;
@@ -329,39 +331,39 @@ static void pieces_finish(struct edition *e, struct rows_batch *b, double now,
         if (p->q) {
             p->q->under_way--;
             p->q->batch_rows = b->rows;
-            finish_if_complete(e, p->q, now, done);
+            finish_if_complete(v, p->q, now, done);
         }
         free(p);
     }
 }
 
 /* Remove from the queue the pieces of a request that still wait. */
-static void queue_forget(struct edition *e, const struct service_request *q)
+static void queue_forget(struct model_version *v, const struct service_request *q)
 {
-    struct piece **at = &e->queue;
+    struct piece **at = &v->queue;
 
     while (*at) {
         if ((*at)->q == q)
-            free(queue_take(e, at));
+            free(queue_take(v, at));
         else
             at = &(*at)->next;
     }
 }
 
-static void pieces_fail(struct edition *e, struct rows_batch *b, int status,
+static void pieces_fail(struct model_version *v, struct rows_batch *b, int status,
                         const char *why, double now, struct rows_request_list *done)
 {
     for (struct piece *p = b->pieces; p; p = p->next)
         if (p->q) {
             rows_request_fail(p->q, status, "%s", why);
-            queue_forget(e, p->q);
+            queue_forget(v, p->q);
         }
-    pieces_finish(e, b, now, done);
+    pieces_finish(v, b, now, done);
 }
 
 /* Put the pieces back at the head of the queue, each to be tried alone. Those that were
  * alone already get this answer. */
-static void pieces_try_again(struct edition *e, struct rows_batch *b, int status,
+static void pieces_try_again(struct model_version *v, struct rows_batch *b, int status,
                              const char *why, double now,
                              struct rows_request_list *done)
 {
@@ -376,8 +378,8 @@ static void pieces_try_again(struct edition *e, struct rows_batch *b, int status
         if (p->q) {
             p->q->under_way--;
             rows_request_fail(p->q, status, "%s", why);
-            queue_forget(e, p->q);
-            finish_if_complete(e, p->q, now, done);
+            queue_forget(v, p->q);
+            finish_if_complete(v, p->q, now, done);
         }
         free(p);
     }
@@ -385,14 +387,14 @@ static void pieces_try_again(struct edition *e, struct rows_batch *b, int status
         again = p->next;
         p->q->under_way--;
         p->alone = true;
-        e->counts->retries++;
-        queue_put_first(e, p);
+        v->counts->retries++;
+        queue_put_first(v, p);
     }
 }
 
 /* The predictor has refused a batch. Only if it has a single request is it known which
  * one is at fault. */
-static void batch_failed(struct edition *e, struct rows_batch *b,
+static void batch_failed(struct model_version *v, struct rows_batch *b,
                          const struct service_reader *in, double now,
                          struct rows_request_list *done)
 {
@@ -412,13 +414,13 @@ static void batch_failed(struct edition *e, struct rows_batch *b,
         memcpy(why + at, in->payload, n);
     why[at + n] = '\0';
     if (one)
-        pieces_fail(e, b, of_rows ? 400 : 500, why, now, done);
+        pieces_fail(v, b, of_rows ? 400 : 500, why, now, done);
     else
-        pieces_try_again(e, b, of_rows ? 400 : 500, why, now, done);
+        pieces_try_again(v, b, of_rows ? 400 : 500, why, now, done);
 }
 
-int edition_message(struct edition *e, struct worker_link *w, double now,
-                    struct rows_request_list *done, struct error *err)
+int model_version_message(struct model_version *v, struct worker_link *w, double now,
+                          struct rows_request_list *done, struct error *err)
 {
     const struct service_header *h = &w->in.header;
     struct rows_batch *b = w->n > 0 && w->sent > 0 ? w->batches[0] : NULL;
@@ -428,23 +430,23 @@ int edition_message(struct edition *e, struct worker_link *w, double now,
         return error_set(err, RAYTRAIN_ECORRUPT,
                          "it sent an answer that was not asked for");
     if (h->kind == SERVICE_RESULT &&
-        rows_batch_answer(b, e->model.outputs, e->model.n_outputs, h->rows,
+        rows_batch_answer(b, v->model.outputs, v->model.n_outputs, h->rows,
                           w->in.payload, h->bytes, err) < 0)
         return -1;
     worker_link_take(w);
     if (h->kind == SERVICE_RESULT)
-        pieces_finish(e, b, now, done);
+        pieces_finish(v, b, now, done);
     else
-        batch_failed(e, b, &w->in, now, done);
+        batch_failed(v, b, &w->in, now, done);
     rows_batch_destroy(b);
     return 0;
 }
 
 /* ---- Workers that are lost ---- */
 
-static void unlink_worker(struct edition *e, const struct worker_link *w)
+static void unlink_worker(struct model_version *v, const struct worker_link *w)
 {
-    struct worker_link **at = &e->workers;
+    struct worker_link **at = &v->workers;
 
     while (*at && *at != w)
         at = &(*at)->next;
@@ -454,46 +456,48 @@ static void unlink_worker(struct edition *e, const struct worker_link *w)
 
 /* The oldest batch must end up at the head of the queue, so put the newest back
  * first. */
-void edition_lose_worker(struct edition *e, struct worker_link *w, double now,
-                         struct rows_request_list *done)
+void model_version_lose_worker(struct model_version *v, struct worker_link *w,
+                               double now, struct rows_request_list *done)
 {
     w->is_lost = true;
-    unlink_worker(e, w);
+    unlink_worker(v, w);
     while (w->n > 0) {
         struct rows_batch *b = w->batches[--w->n];
 
-        pieces_try_again(e, b, 503,
+        pieces_try_again(v, b, 503,
                          "two workers have ended while they predicted these rows", now,
                          done);
         rows_batch_destroy(b);
     }
-    if (edition_workers(e) == 0 && e->is_retired)
-        edition_give_up(e, "this version of the model has ended; try again", now, done);
+    if (model_version_workers(v) == 0 && v->is_retired)
+        model_version_give_up(v, "this version of the model has ended; try again", now,
+                              done);
 }
 
 /* ---- Requests that are given up ---- */
 
 /* Give up a request, even if it is in a batch whose answer may still arrive. */
-static void abandon(struct edition *e, struct service_request *q, double now,
+static void abandon(struct model_version *v, struct service_request *q, double now,
                     struct rows_request_list *done)
 {
-    queue_forget(e, q);
-    for (struct worker_link *w = e->workers; w; w = w->next)
+    queue_forget(v, q);
+    for (struct worker_link *w = v->workers; w; w = w->next)
         for (size_t i = 0; i < w->n; i++)
             for (struct piece *p = w->batches[i]->pieces; p; p = p->next)
                 if (p->q == q)
                     p->q = NULL;
     q->under_way = 0;
-    finish_if_complete(e, q, now, done);
+    finish_if_complete(v, q, now, done);
 }
 
 /* A request that began before the time `before`. */
-static struct service_request *request_older(const struct edition *e, double before)
+static struct service_request *request_older(const struct model_version *v,
+                                             double before)
 {
-    for (const struct piece *p = e->queue; p; p = p->next)
+    for (const struct piece *p = v->queue; p; p = p->next)
         if (p->q->since <= before)
             return p->q;
-    for (const struct worker_link *w = e->workers; w; w = w->next)
+    for (const struct worker_link *w = v->workers; w; w = w->next)
         for (size_t i = 0; i < w->n; i++)
             for (const struct piece *p = w->batches[i]->pieces; p; p = p->next)
                 if (p->q && p->q->since <= before)
@@ -501,24 +505,25 @@ static struct service_request *request_older(const struct edition *e, double bef
     return NULL;
 }
 
-void edition_expire(struct edition *e, double now, struct rows_request_list *done)
+void model_version_expire(struct model_version *v, double now,
+                          struct rows_request_list *done)
 {
     struct service_request *q;
 
-    while ((q = request_older(e, now - e->limits.answer_s))) {
-        rows_request_fail(q, 503, "no worker has answered in %g s", e->limits.answer_s);
-        abandon(e, q, now, done);
+    while ((q = request_older(v, now - v->limits.answer_s))) {
+        rows_request_fail(q, 503, "no worker has answered in %g s", v->limits.answer_s);
+        abandon(v, q, now, done);
     }
 }
 
-void edition_give_up(struct edition *e, const char *why, double now,
-                     struct rows_request_list *done)
+void model_version_give_up(struct model_version *v, const char *why, double now,
+                           struct rows_request_list *done)
 {
     struct service_request *q;
 
-    while ((q = request_older(e, HUGE_VAL))) {
-        q->version_ended = e->is_retired;
+    while ((q = request_older(v, HUGE_VAL))) {
+        q->version_ended = v->is_retired;
         rows_request_fail(q, 503, "%s", why);
-        abandon(e, q, now, done);
+        abandon(v, q, now, done);
     }
 }

@@ -17,17 +17,17 @@
 #include "service/service_counts.h"
 #include "service/worker_link.h"
 
-struct edition_limits {
+struct version_limits {
     uint64_t batch;  /* rows of a batch */
     double wait_s;   /* for more rows */
     size_t queue;    /* requests that may wait */
     double answer_s; /* from a request to its answer; then 503 */
 };
 
-struct edition {
+struct model_version {
     struct service_hello model;
-    struct edition_limits
-        limits; /* if the service has 0 for the batch, it is what the model prefers */
+    /* If the service has 0 for the batch, it is what the model prefers. */
+    struct version_limits limits;
     struct service_counts *counts;
     struct piece *queue, **queue_end;
     uint64_t queue_rows;
@@ -39,42 +39,47 @@ struct edition {
     /* Set by the user of the service; freed with free_attached. */
     void *attached;
     void (*free_attached)(void *attached);
-    struct edition *next;
+    struct model_version *next;
 };
 
 /* Takes ownership of the hello, unless this fails (RAYTRAIN_ENOMEM). */
-int edition_create(struct service_hello *hello, const struct edition_limits *limits,
-                   struct service_counts *counts, struct edition **out,
-                   struct error *err);
-void edition_destroy(struct edition *e); /* NULL is fine; there are no requests in it */
+int model_version_create(struct service_hello *hello,
+                         const struct version_limits *limits,
+                         struct service_counts *counts, struct model_version **out,
+                         struct error *err);
+/* NULL is fine; there are no requests in it. */
+void model_version_destroy(struct model_version *v);
 
 /* Does a worker with this hello have the same model? RAYTRAIN_EINVAL names the
  * difference. */
-int edition_check(const struct edition *e, const struct service_hello *hello,
-                  struct error *err);
-void edition_add_worker(struct edition *e, struct worker_link *w);
-size_t edition_workers(const struct edition *e);
+int model_version_check(const struct model_version *v,
+                        const struct service_hello *hello, struct error *err);
+void model_version_add_worker(struct model_version *v, struct worker_link *w);
+size_t model_version_workers(const struct model_version *v);
 /* No request waits, and no batch is in progress. */
-bool edition_is_idle(const struct edition *e);
+bool model_version_is_idle(const struct model_version *v);
 
 /* Put a request into the queue. Returns 0, or the HTTP status that q has got, 429 or
  * 503; then q->done() is not called. */
-int edition_submit(struct edition *e, struct service_request *q, double now);
+int model_version_submit(struct model_version *v, struct service_request *q,
+                         double now);
 /* Give batches to workers, as long as some are free. */
-void edition_dispatch(struct edition *e, double now, struct rows_request_list *done);
+void model_version_dispatch(struct model_version *v, double now,
+                            struct rows_request_list *done);
 /* When a batch stops waiting for more rows; < 0: none is waiting for time to pass. */
-double edition_next(const struct edition *e);
+double model_version_next(const struct model_version *v);
 
 /* Handle a message from a worker. -1, with err: the connection is useless. */
-int edition_message(struct edition *e, struct worker_link *w, double now,
-                    struct rows_request_list *done, struct error *err);
+int model_version_message(struct model_version *v, struct worker_link *w, double now,
+                          struct rows_request_list *done, struct error *err);
 /* A worker is gone, so its batches go to another one. The caller now owns the link. */
-void edition_lose_worker(struct edition *e, struct worker_link *w, double now,
-                         struct rows_request_list *done);
+void model_version_lose_worker(struct model_version *v, struct worker_link *w,
+                               double now, struct rows_request_list *done);
 /* Answer requests that have waited for too long by 503. */
-void edition_expire(struct edition *e, double now, struct rows_request_list *done);
+void model_version_expire(struct model_version *v, double now,
+                          struct rows_request_list *done);
 /* Answer all requests by 503 and the reason. */
-void edition_give_up(struct edition *e, const char *why, double now,
-                     struct rows_request_list *done);
+void model_version_give_up(struct model_version *v, const char *why, double now,
+                           struct rows_request_list *done);
 
 #endif

@@ -120,12 +120,12 @@ void service_destroy(struct service *s)
         return;
     service_stop(s);
     service_close_links(&s->strangers);
-    while (s->editions) {
-        struct edition *e = s->editions;
+    while (s->versions) {
+        struct model_version *v = s->versions;
 
-        s->editions = e->next;
-        service_close_links(&e->workers);
-        edition_destroy(e);
+        s->versions = v->next;
+        service_close_links(&v->workers);
+        model_version_destroy(v);
     }
     if (s->epoll >= 0)
         close(s->epoll);
@@ -219,31 +219,31 @@ void service_unlock(struct service *s, struct rows_request_list *done)
 
 /* ---- Versions ---- */
 
-struct edition *service_edition(struct service *s, int64_t version)
+struct model_version *service_version(struct service *s, int64_t version)
 {
-    struct edition *e = s->editions;
+    struct model_version *v = s->versions;
 
-    while (e && (e->model.version != version || e->is_retired))
-        e = e->next;
-    return e;
+    while (v && (v->model.version != version || v->is_retired))
+        v = v->next;
+    return v;
 }
 
 int service_switch(struct service *s, int64_t version, struct error *err)
 {
     struct rows_request_list done;
-    struct edition *e;
+    struct model_version *v;
     int rc = 0;
 
     rows_request_list_init(&done);
     pthread_mutex_lock(&s->lock);
-    e = service_edition(s, version);
-    if (!e || edition_workers(e) == 0) {
+    v = service_version(s, version);
+    if (!v || model_version_workers(v) == 0) {
         rc = error_set(err, RAYTRAIN_ENOTFOUND,
                        "no worker of %s has version %lld; wait until one is ready",
                        s->name, (long long)version);
-    } else if (e != s->current) {
+    } else if (v != s->current) {
         s->current->is_retired = true;
-        s->current = e;
+        s->current = v;
         s->counts.switches++;
         s->changed = true;
     }
@@ -265,10 +265,10 @@ void service_stop(struct service *s)
         pthread_join(s->thread, NULL);
     s->has_thread = false;
     pthread_mutex_lock(&s->lock);
-    for (struct edition *e = s->editions; e; e = e->next)
-        edition_give_up(e, "the service ends", service_now(s), &done);
-    for (struct edition *e = s->editions; e; e = e->next)
-        for (struct worker_link *w = e->workers; w; w = w->next)
+    for (struct model_version *v = s->versions; v; v = v->next)
+        model_version_give_up(v, "the service ends", service_now(s), &done);
+    for (struct model_version *v = s->versions; v; v = v->next)
+        for (struct worker_link *w = v->workers; w; w = w->next)
             for (struct rows_batch *b; (b = worker_link_take(w));)
                 rows_batch_destroy(b);
     service_unlock(s, &done);
@@ -276,40 +276,41 @@ void service_stop(struct service *s)
 
 /* ---- Requests ---- */
 
-static struct edition *hold(struct service *s, struct edition *e)
+static struct model_version *hold(struct service *s, struct model_version *v)
 {
-    if (e)
-        e->refs++;
+    if (v)
+        v->refs++;
     pthread_mutex_unlock(&s->lock);
-    return e;
+    return v;
 }
 
-struct edition *service_hold_version(struct service *s, int64_t version)
+struct model_version *service_hold_version(struct service *s, int64_t version)
 {
-    struct edition *e;
+    struct model_version *v;
 
     pthread_mutex_lock(&s->lock);
-    e = service_edition(s, version);
-    return hold(s, e);
+    v = service_version(s, version);
+    return hold(s, v);
 }
 
-struct edition *service_hold_current(struct service *s)
+struct model_version *service_hold_current(struct service *s)
 {
     pthread_mutex_lock(&s->lock);
     return hold(s, s->current);
 }
 
-void service_release(struct service *s, struct edition *e)
+void service_release(struct service *s, struct model_version *v)
 {
-    if (!e)
+    if (!v)
         return;
     pthread_mutex_lock(&s->lock);
-    if (--e->refs == 0 && e->is_retired)
+    if (--v->refs == 0 && v->is_retired)
         service_arm(s, 0, 0);
     pthread_mutex_unlock(&s->lock);
 }
 
-int service_submit(struct service *s, struct edition *e, struct service_request *q)
+int service_submit(struct service *s, struct model_version *v,
+                   struct service_request *q)
 {
     struct rows_request_list done;
     double now;
@@ -323,12 +324,12 @@ int service_submit(struct service *s, struct edition *e, struct service_request 
         service_counts_answer(&s->counts, q);
         status = 503;
     } else {
-        status = edition_submit(e, q, now);
+        status = model_version_submit(v, q, now);
     }
     if (status == 0) {
-        edition_dispatch(e, now, &done);
-        service_watch_links(s, e);
-        service_arm(s, edition_next(e), now);
+        model_version_dispatch(v, now, &done);
+        service_watch_links(s, v);
+        service_arm(s, model_version_next(v), now);
         service_arm(s, now + EXPIRE_S, now);
     }
     service_unlock(s, &done);
@@ -349,8 +350,8 @@ bool service_is_idle(struct service *s)
     bool idle = true;
 
     pthread_mutex_lock(&s->lock);
-    for (struct edition *e = s->editions; idle && e; e = e->next)
-        idle = edition_is_idle(e);
+    for (struct model_version *v = s->versions; idle && v; v = v->next)
+        idle = model_version_is_idle(v);
     pthread_mutex_unlock(&s->lock);
     return idle;
 }
@@ -360,19 +361,19 @@ bool service_is_ready(struct service *s)
     bool ready;
 
     pthread_mutex_lock(&s->lock);
-    ready = !s->draining && s->current && edition_workers(s->current) > 0;
+    ready = !s->draining && s->current && model_version_workers(s->current) > 0;
     pthread_mutex_unlock(&s->lock);
     return ready;
 }
 
 size_t service_workers(struct service *s, int64_t version)
 {
-    struct edition *e;
+    struct model_version *v;
     size_t n;
 
     pthread_mutex_lock(&s->lock);
-    e = service_edition(s, version);
-    n = e ? edition_workers(e) : 0;
+    v = service_version(s, version);
+    n = v ? model_version_workers(v) : 0;
     pthread_mutex_unlock(&s->lock);
     return n;
 }
@@ -382,12 +383,12 @@ const char *service_name(const struct service *s)
     return s->name;
 }
 
-static void edition_look(const struct edition *e, struct service_state *state)
+static void version_look(const struct model_version *v, struct service_state *state)
 {
-    if (!e->is_retired && state->n_versions < SERVICE_VERSIONS_MAX)
-        state->versions[state->n_versions++] = e->model.version;
-    state->queue += e->queue_pieces;
-    for (const struct worker_link *w = e->workers; w; w = w->next) {
+    if (!v->is_retired && state->n_versions < SERVICE_VERSIONS_MAX)
+        state->versions[state->n_versions++] = v->model.version;
+    state->queue += v->queue_pieces;
+    for (const struct worker_link *w = v->workers; w; w = w->next) {
         state->workers += !w->is_lost;
         state->under_way += w->n;
     }
@@ -398,11 +399,11 @@ void service_look(struct service *s, struct service_state *state)
     *state = (struct service_state){0};
     pthread_mutex_lock(&s->lock);
     state->counts = s->counts;
-    state->ready = !s->draining && s->current && edition_workers(s->current) > 0;
+    state->ready = !s->draining && s->current && model_version_workers(s->current) > 0;
     if (s->current)
-        edition_look(s->current, state);
-    for (const struct edition *e = s->editions; e; e = e->next)
-        if (e != s->current)
-            edition_look(e, state);
+        version_look(s->current, state);
+    for (const struct model_version *v = s->versions; v; v = v->next)
+        if (v != s->current)
+            version_look(v, state);
     pthread_mutex_unlock(&s->lock);
 }

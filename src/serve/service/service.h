@@ -39,15 +39,15 @@ struct service_options {
     /* Where workers connect, in a private directory. NULL: workers only come by
      * service_add_worker(). */
     const char *socket;
-    struct edition_limits limits; /* batch 0: what the predictor prefers */
+    struct version_limits limits; /* batch 0: what the predictor prefers */
     double (*clock)(void);        /* NULL: clock_now() */
     /* Receives events, as sentences; may be NULL. Like the others, it is called by the
      * thread of the service, without locks. */
     void (*say)(void *arg, const char *text);
     /* Workers have come or gone, or a version has ended; may be NULL. */
     void (*changed)(void *arg);
-    /* Makes an object that is kept with each version (edition.attached), from the HELLO
-     * of its first worker and with the service's lock held. It returns NULL without
+    /* Makes an object that is kept with each version (model_version.attached), from the
+     * HELLO of its first worker and with the service's lock held. It returns NULL without
      * memory. */
     void *(*attach)(const char *name, const struct service_hello *hello);
     void (*detach)(void *attached);
@@ -76,13 +76,15 @@ size_t service_workers(struct service *s, int64_t version);
 int service_switch(struct service *s, int64_t version, struct error *err);
 
 /* Hold a version, so that it stays until it is released; NULL: there is none. */
-struct edition *service_hold_version(struct service *s, int64_t version);
-struct edition *service_hold_current(struct service *s);    /* NULL before the first */
-void service_release(struct service *s, struct edition *e); /* NULL is fine */
+struct model_version *service_hold_version(struct service *s, int64_t version);
+struct model_version *
+service_hold_current(struct service *s); /* NULL before the first */
+void service_release(struct service *s, struct model_version *v); /* NULL is fine */
 
 /* 0: q->done() will be called. Otherwise 413, 429 or 503, with the reason in q->text:
  * it will not. */
-int service_submit(struct service *s, struct edition *e, struct service_request *q);
+int service_submit(struct service *s, struct model_version *v,
+                   struct service_request *q);
 
 /*
  * For a caller that has submitted a request and has nothing else to do: take the answer
@@ -90,7 +92,7 @@ int service_submit(struct service *s, struct edition *e, struct service_request 
  * another thread. done() of the requests that are answered is called, by this thread or
  * another one. The caller holds e.
  */
-void service_help(struct service *s, struct edition *e, int ms);
+void service_help(struct service *s, struct model_version *v, int ms);
 
 void service_drain(struct service *s);
 bool service_is_idle(struct service *s);

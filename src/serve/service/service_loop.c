@@ -13,20 +13,20 @@
 
 /* End the workers of versions that were replaced. Forget such a version once it is not
  * held any more, since a holder could still submit a request. */
-static void editions_tidy(struct service *s)
+static void versions_tidy(struct service *s)
 {
-    struct edition **at = &s->editions;
+    struct model_version **at = &s->versions;
 
     while (*at) {
-        struct edition *e = *at;
+        struct model_version *v = *at;
 
-        if (!e->is_retired || e->refs > 0 || !edition_is_idle(e)) {
-            at = &e->next;
+        if (!v->is_retired || v->refs > 0 || !model_version_is_idle(v)) {
+            at = &v->next;
             continue;
         }
-        *at = e->next;
-        service_close_links(&e->workers);
-        edition_destroy(e);
+        *at = v->next;
+        service_close_links(&v->workers);
+        model_version_destroy(v);
         s->changed = true;
     }
 }
@@ -62,13 +62,13 @@ static void due_do(struct service *s, double now, struct rows_request_list *done
 {
     bool expire = now - s->expired >= EXPIRE_S;
 
-    for (struct edition *e = s->editions; e; e = e->next) {
+    for (struct model_version *v = s->versions; v; v = v->next) {
         if (expire)
-            edition_expire(e, now, done);
-        edition_dispatch(e, now, done);
-        service_watch_links(s, e);
-        service_arm(s, edition_next(e), now);
-        if (!edition_is_idle(e))
+            model_version_expire(v, now, done);
+        model_version_dispatch(v, now, done);
+        service_watch_links(s, v);
+        service_arm(s, model_version_next(v), now);
+        if (!model_version_is_idle(v))
             service_arm(s, now + EXPIRE_S, now);
     }
     if (expire) {
@@ -77,7 +77,7 @@ static void due_do(struct service *s, double now, struct rows_request_list *done
     }
     if (s->strangers)
         service_arm(s, now + HELLO_S, now);
-    editions_tidy(s);
+    versions_tidy(s);
 }
 
 static void event_take(struct service *s, void *what, double now,

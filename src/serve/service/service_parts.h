@@ -29,7 +29,7 @@ struct service {
     bool has_thread, stopping, draining, changed;
     int epoll, timer, listener;    /* listener -1: none */
     struct worker_link *strangers; /* without HELLO */
-    struct edition *editions, *current;
+    struct model_version *versions, *current;
     struct service_counts counts;
     /* To be passed on without the lock. */
     struct sentence *said, **said_end;
@@ -48,7 +48,7 @@ void service_say(struct service *s, const char *fmt, ...)
 /* Unlock, and pass on answers, sentences and changes. */
 void service_unlock(struct service *s, struct rows_request_list *done);
 /* A version that takes requests; NULL: there is none. */
-struct edition *service_edition(struct service *s, int64_t version);
+struct model_version *service_version(struct service *s, int64_t version);
 void service_close_links(struct worker_link **list);
 
 /* Accept the workers that connect. */
@@ -57,7 +57,7 @@ void service_accept(struct service *s);
 void service_link_event(struct service *s, struct worker_link *w, double now,
                         struct rows_request_list *done);
 /* Make the loop wait until full links accept more. */
-void service_watch_links(struct service *s, const struct edition *e);
+void service_watch_links(struct service *s, const struct model_version *v);
 /* Close connections that have not sent a HELLO in time. */
 void service_expire(struct service *s, double now, struct rows_request_list *done);
 

@@ -30,9 +30,9 @@ static void link_watch(struct service *s, struct worker_link *w, uint32_t events
 
 /* Wait until a socket that did not accept all of a message can accept more. Otherwise
  * it would wake the loop each time a worker reads. */
-void service_watch_links(struct service *s, const struct edition *e)
+void service_watch_links(struct service *s, const struct model_version *v)
 {
-    for (struct worker_link *w = e->workers; w; w = w->next) {
+    for (struct worker_link *w = v->workers; w; w = w->next) {
         uint32_t room = !w->is_lost && worker_link_is_full(w) ? EPOLLOUT : 0;
 
         if (w->watched != 0)
@@ -88,47 +88,47 @@ static void unlink_link(struct worker_link **at, const struct worker_link *w)
         *at = w->next;
 }
 
-static size_t editions_count(const struct service *s)
+static size_t versions_count(const struct service *s)
 {
     size_t n = 0;
 
-    for (const struct edition *e = s->editions; e; e = e->next)
+    for (const struct model_version *v = s->versions; v; v = v->next)
         n++;
     return n;
 }
 
 /* The version of a worker, which may be new. */
-static int edition_of(struct service *s, struct service_hello *hello,
-                      struct edition **out, struct error *err)
+static int version_of_hello(struct service *s, struct service_hello *hello,
+                            struct model_version **out, struct error *err)
 {
-    struct edition *e = service_edition(s, hello->version);
+    struct model_version *v = service_version(s, hello->version);
 
-    *out = e;
-    if (e)
-        return edition_check(e, hello, err);
-    if (editions_count(s) >= SERVICE_VERSIONS_MAX)
+    *out = v;
+    if (v)
+        return model_version_check(v, hello, err);
+    if (versions_count(s) >= SERVICE_VERSIONS_MAX)
         return error_set(err, RAYTRAIN_EFIT, "there are already %d versions",
                          SERVICE_VERSIONS_MAX);
-    if (edition_create(hello, &s->o.limits, &s->counts, &e, err) < 0)
+    if (model_version_create(hello, &s->o.limits, &s->counts, &v, err) < 0)
         return -1;
     if (s->o.attach) {
-        e->free_attached = s->o.detach;
-        e->attached = s->o.attach(s->name, &e->model);
-        if (!e->attached) {
-            edition_destroy(e);
+        v->free_attached = s->o.detach;
+        v->attached = s->o.attach(s->name, &v->model);
+        if (!v->attached) {
+            model_version_destroy(v);
             return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a model");
         }
     }
-    e->next = s->editions;
-    s->editions = e;
-    *out = e;
+    v->next = s->versions;
+    s->versions = v;
+    *out = v;
     return 0;
 }
 
 static int hello_take(struct service *s, struct worker_link *w, struct error *err)
 {
     struct service_hello hello = {0};
-    struct edition *e;
+    struct model_version *v;
     int rc;
 
     if (w->in.header.kind != SERVICE_HELLO)
@@ -136,14 +136,14 @@ static int hello_take(struct service *s, struct worker_link *w, struct error *er
     if (service_hello_read(w->in.payload, w->in.header.bytes, &hello, err) < 0)
         return -1;
     w->pid = hello.pid;
-    rc = edition_of(s, &hello, &e, err);
+    rc = version_of_hello(s, &hello, &v, err);
     service_hello_clear(&hello);
     if (rc < 0)
         return -1;
     unlink_link(&s->strangers, w);
-    edition_add_worker(e, w);
+    model_version_add_worker(v, w);
     if (!s->current)
-        s->current = e;
+        s->current = v;
     s->changed = true;
     return 0;
 }
@@ -153,12 +153,12 @@ static int hello_take(struct service *s, struct worker_link *w, struct error *er
 static void link_lose(struct service *s, struct worker_link *w, const char *why,
                       double now, struct rows_request_list *done)
 {
-    struct edition *e = w->edition;
+    struct model_version *v = w->served;
 
-    if (e) {
+    if (v) {
         service_say(s, "worker %lld of %s, version %lld, is gone: %s",
-                    (long long)w->pid, s->name, (long long)e->model.version, why);
-        edition_lose_worker(e, w, now, done);
+                    (long long)w->pid, s->name, (long long)v->model.version, why);
+        model_version_lose_worker(v, w, now, done);
         s->counts.workers_lost++;
         s->changed = true;
     } else {
@@ -166,8 +166,8 @@ static void link_lose(struct service *s, struct worker_link *w, const char *why,
         unlink_link(&s->strangers, w);
     }
     worker_link_destroy(w);
-    if (e)
-        edition_dispatch(e, now, done);
+    if (v)
+        model_version_dispatch(v, now, done);
 }
 
 /* Read all that has arrived. Returns an enum service_progress, or -1. */
@@ -177,12 +177,12 @@ static int link_read(struct service *s, struct worker_link *w, double now,
     int rc;
 
     while ((rc = service_read(&w->in, w->fd, err)) == SERVICE_DONE) {
-        int taken = w->edition ? edition_message(w->edition, w, now, done, err)
-                               : hello_take(s, w, err);
+        int taken = w->served ? model_version_message(w->served, w, now, done, err)
+                              : hello_take(s, w, err);
 
         if (taken < 0)
             return -1;
-        edition_dispatch(w->edition, now, done);
+        model_version_dispatch(w->served, now, done);
     }
     return rc;
 }
@@ -204,11 +204,11 @@ void service_link_event(struct service *s, struct worker_link *w, double now,
 /* ---- Help by the thread of a request ---- */
 
 /* The only busy worker; NULL: there are several, or none. */
-static struct worker_link *busy_link(const struct edition *e)
+static struct worker_link *busy_link(const struct model_version *v)
 {
     struct worker_link *busy = NULL;
 
-    for (struct worker_link *w = e->workers; w; w = w->next) {
+    for (struct worker_link *w = v->workers; w; w = w->next) {
         if (w->n == 0)
             continue;
         if (busy || w->is_lost || w->watched != ARRIVALS)
@@ -218,9 +218,9 @@ static struct worker_link *busy_link(const struct edition *e)
     return busy;
 }
 
-static bool has_link(const struct edition *e, const struct worker_link *link)
+static bool has_link(const struct model_version *v, const struct worker_link *link)
 {
-    const struct worker_link *w = e->workers;
+    const struct worker_link *w = v->workers;
 
     while (w && w != link)
         w = w->next;
@@ -239,7 +239,7 @@ static void link_help(struct service *s, struct worker_link *w, double now,
 }
 
 /* While the link is not watched, its answers only wake the caller. */
-void service_help(struct service *s, struct edition *e, int ms)
+void service_help(struct service *s, struct model_version *v, int ms)
 {
     struct pollfd on = {.events = POLLIN};
     struct rows_request_list done;
@@ -247,7 +247,7 @@ void service_help(struct service *s, struct edition *e, int ms)
 
     rows_request_list_init(&done);
     pthread_mutex_lock(&s->lock);
-    w = busy_link(e);
+    w = busy_link(v);
     if (w) {
         link_watch(s, w, 0);
         on.fd = w->fd;
@@ -257,10 +257,10 @@ void service_help(struct service *s, struct edition *e, int ms)
         return;
     poll(&on, 1, ms);
     pthread_mutex_lock(&s->lock);
-    if (has_link(e, w)) {
+    if (has_link(v, w)) {
         link_help(s, w, service_now(s), &done);
         link_watch(s, w, ARRIVALS);
-        service_watch_links(s, e);
+        service_watch_links(s, v);
     }
     service_unlock(s, &done);
 }

@@ -15,12 +15,12 @@
 
 #define LINK_DEPTH 2
 
-struct edition;
+struct model_version;
 
 struct worker_link {
     int fd;
     int64_t pid;             /* from HELLO; 0: it has not sent one yet */
-    struct edition *edition; /* of its HELLO */
+    struct model_version *served; /* of its HELLO */
     struct service_reader in;
     struct service_writer out;
     struct rows_batch *batches[LINK_DEPTH]; /* without an answer, the oldest first */
