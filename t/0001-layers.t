@@ -248,7 +248,6 @@ heads_later () {
 	launcher/check
 	launcher/slurm
 	launcher/train
-	worker/average
 	worker/backend
 	worker/command
 	worker/convert
@@ -260,7 +259,6 @@ heads_later () {
 	worker/predict
 	worker/preprocess
 	worker/probe
-	worker/rank
 	worker/reduce
 	worker/serve
 	worker/session
@@ -303,7 +301,6 @@ one_file_later () {
 	worker/predict
 	worker/preprocess
 	worker/probe
-	worker/rank
 	worker/reduce
 	worker/session
 	worker/table
