@@ -57,8 +57,8 @@ static uint64_t rounded(uint64_t n, uint64_t to)
 }
 
 /* Each column gets the same number of slots, and no more than it has bands. */
-static uint64_t layout(struct shared *s, unsigned n, const uint64_t *bytes,
-                       const uint64_t *bands, uint64_t slots)
+static uint64_t band_layout(struct shared *s, unsigned n, const uint64_t *bytes,
+                            const uint64_t *bands, uint64_t slots)
 {
     uint64_t at;
 
@@ -106,7 +106,7 @@ struct band_store *band_store_create(int ranks, unsigned n, const uint64_t *byte
         each += rounded(bytes[i], 64);
     if (ranks < 2 || each == 0 || limit / each < 2 * (uint64_t)ranks)
         return NULL;
-    layout(&head, n, bytes, bands, limit / each);
+    band_layout(&head, n, bytes, bands, limit / each);
     *fd = memory_file_create("raytrain-bands", head.size);
     if (*fd >= 0 && memory_file_grant(*fd, 0, head.size) == 0)
         s = store_map(*fd, head.size);
@@ -141,7 +141,7 @@ void band_store_detach(struct band_store *s)
 
 /* ---- Slots ---- */
 
-static uint64_t key_of(const struct band_id *id)
+static uint64_t band_key(const struct band_id *id)
 {
     return id->packing << BAND_BITS | id->band;
 }
@@ -229,10 +229,10 @@ static bool slot_take(struct shared *s, uint64_t first, uint64_t n, uint64_t slo
 #define LOOKS 4
 
 /* False: look again. */
-static bool slot_find(struct shared *s, const struct band_id *id, uint64_t *slot,
-                      enum band_found *found)
+static bool band_slot_find(struct shared *s, const struct band_id *id, uint64_t *slot,
+                           enum band_found *found)
 {
-    uint64_t key = key_of(id), n, first = ways_of(s, id, &n), word = 0;
+    uint64_t key = band_key(id), n, first = ways_of(s, id, &n), word = 0;
 
     for (uint64_t i = first; i < first + n; i++) {
         uint64_t w = atomic_load_explicit(&s->slots[i].word, memory_order_relaxed);
@@ -259,7 +259,7 @@ enum band_found band_store_find(struct band_store *store, const struct band_id *
 
     if (id->packing >> PACKING_BITS || id->band >> BAND_BITS)
         return BAND_NO_ROOM;
-    for (int i = 0; !slot_find(s, id, &at, &found); i++)
+    for (int i = 0; !band_slot_find(s, id, &at, &found); i++)
         if (i == LOOKS)
             return BAND_AWAITED;
     if (found == BAND_READY || found == BAND_OURS) {

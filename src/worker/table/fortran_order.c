@@ -25,7 +25,7 @@ struct transposition {
 };
 
 /* Where the i-th element of a row in row-major order is in Fortran order. */
-static uint64_t place_of(const raytrain_tensor *row, uint64_t i)
+static uint64_t fortran_place(const raytrain_tensor *row, uint64_t i)
 {
     uint64_t place = 0;
 
@@ -40,11 +40,12 @@ static uint64_t place_of(const raytrain_tensor *row, uint64_t i)
     return place;
 }
 
-static int block_read(const struct transposition *t, uint64_t row, uint64_t rows,
-                      uint64_t element, uint64_t elements, struct error *err)
+static int fortran_block_read(const struct transposition *t, uint64_t row,
+                              uint64_t rows, uint64_t element, uint64_t elements,
+                              struct error *err)
 {
     for (uint64_t i = 0; i < elements; i++) {
-        uint64_t place = place_of(&t->array->row, element + i);
+        uint64_t place = fortran_place(&t->array->row, element + i);
         uint64_t at = t->array->at + (place * t->array->rows + row) * t->width;
 
         if (fs_pread_full(t->from.fd, t->block + i * rows * t->width, rows * t->width,
@@ -54,8 +55,8 @@ static int block_read(const struct transposition *t, uint64_t row, uint64_t rows
     return 0;
 }
 
-static void block_write(const struct transposition *t, uint64_t row, uint64_t rows,
-                        uint64_t element, uint64_t elements)
+static void fortran_block_write(const struct transposition *t, uint64_t row,
+                                uint64_t rows, uint64_t element, uint64_t elements)
 {
     size_t width = t->width;
 
@@ -77,9 +78,9 @@ static int blocks_copy(const struct transposition *t, struct error *err)
             uint64_t more = t->elements - e;
             uint64_t elements = more < BLOCK_ELEMENTS ? more : BLOCK_ELEMENTS;
 
-            if (block_read(t, row, rows, e, elements, err) < 0)
+            if (fortran_block_read(t, row, rows, e, elements, err) < 0)
                 return -1;
-            block_write(t, row, rows, e, elements);
+            fortran_block_write(t, row, rows, e, elements);
         }
     }
     return 0;

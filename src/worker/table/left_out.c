@@ -9,8 +9,8 @@
 
 #define OTHERS_BYTES 40 /* of " and N others" */
 
-static int item_add(struct left_out *l, const char *name, const char *why, bool file,
-                    struct error *err)
+static int left_out_item_add(struct left_out *l, const char *name, const char *why,
+                             bool file, struct error *err)
 {
     struct left_out_item *items = reallocarray(l->items, l->n + 1, sizeof *items);
     struct left_out_item item = {.file = file};
@@ -44,13 +44,13 @@ int left_out_column(struct left_out *l, const char *name, const char *why,
         return 0;
     if (dictionary_add(l->names, name, strlen(name), &code, err) < 0)
         return -1;
-    return item_add(l, name, why, false, err);
+    return left_out_item_add(l, name, why, false, err);
 }
 
 int left_out_file(struct left_out *l, const char *path, const char *why,
                   struct error *err)
 {
-    return l ? item_add(l, path, why, true, err) : 0;
+    return l ? left_out_item_add(l, path, why, true, err) : 0;
 }
 
 bool left_out_forget(struct left_out *l, const char *column)

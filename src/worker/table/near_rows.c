@@ -7,8 +7,8 @@
 
 /* How many of n rows are read at once; *span: rows of the file from the first to the
  * last of them. */
-static uint64_t run_find(const uint64_t rows[], uint64_t n, size_t bytes,
-                         uint64_t *span)
+static uint64_t near_run_find(const uint64_t rows[], uint64_t n, size_t bytes,
+                              uint64_t *span)
 {
     uint64_t end = rows[0] + 1, k = 1;
 
@@ -27,7 +27,7 @@ int near_rows_read(const struct table *t, const struct column *c, const uint64_t
     int rc = 0;
 
     for (uint64_t k, span; n > 0 && rc == 0; rows += k, n -= k, out += k * bytes) {
-        k = run_find(rows, n, bytes, &span);
+        k = near_run_find(rows, n, bytes, &span);
         if (span == k) {
             rc = column_read(t, c, rows[0], k, out, err);
             continue;

@@ -40,20 +40,20 @@ void npy_header_clear(struct npy_header *h)
 
 /* ---- Words ---- */
 
-static int damaged(const struct parser *p)
+static int npy_header_damaged(const struct parser *p)
 {
     return error_set(p->err, RAYTRAIN_ECORRUPT,
                      "%s: its header is not that of an .npy file: it is damaged",
                      p->what);
 }
 
-static int refused(const struct parser *p, const char *why)
+static int npy_header_refused(const struct parser *p, const char *why)
 {
     return error_set(p->err, RAYTRAIN_ENOTSUP, "%s: %s", p->what, why);
 }
 
 /* Skip blanks; is the next character this one? Then take it. */
-static bool take(struct parser *p, char c)
+static bool npy_header_take(struct parser *p, char c)
 {
     while (p->at < p->end && (*p->at == ' ' || *p->at == '\n'))
         p->at++;
@@ -63,9 +63,9 @@ static bool take(struct parser *p, char c)
     return true;
 }
 
-static bool peek(struct parser *p, char c)
+static bool npy_header_peek(struct parser *p, char c)
 {
-    bool found = take(p, c);
+    bool found = npy_header_take(p, c);
 
     p->at -= found;
     return found;
@@ -75,7 +75,7 @@ static bool take_word(struct parser *p, const char *word)
 {
     size_t n = strlen(word);
 
-    take(p, '\0'); /* only the blanks: the text has no NUL */
+    npy_header_take(p, '\0'); /* only the blanks: the text has no NUL */
     if ((size_t)(p->end - p->at) < n || memcmp(p->at, word, n) != 0)
         return false;
     p->at += n;
@@ -85,10 +85,10 @@ static bool take_word(struct parser *p, const char *word)
 /* 'text' or "text", without escapes. */
 static bool take_string(struct parser *p, char *out, size_t size)
 {
-    char quote = take(p, '\'') ? '\'' : '"';
+    char quote = npy_header_take(p, '\'') ? '\'' : '"';
     size_t n = 0;
 
-    if (quote == '"' && !take(p, '"'))
+    if (quote == '"' && !npy_header_take(p, '"'))
         return false;
     for (; p->at < p->end && *p->at != quote; p->at++) {
         if ((unsigned char)*p->at < ' ' || *p->at == '\\' || n + 1 == size)
@@ -96,7 +96,7 @@ static bool take_string(struct parser *p, char *out, size_t size)
         out[n++] = *p->at;
     }
     out[n] = '\0';
-    return take(p, quote);
+    return npy_header_take(p, quote);
 }
 
 /* Python 2 wrote 3L. */
@@ -104,7 +104,7 @@ static bool take_number(struct parser *p, uint64_t *n)
 {
     const char *first;
 
-    take(p, '\0');
+    npy_header_take(p, '\0');
     *n = 0;
     for (first = p->at; p->at < p->end && *p->at >= '0' && *p->at <= '9'; p->at++)
         if (__builtin_mul_overflow(*n, 10u, n) ||
@@ -112,7 +112,7 @@ static bool take_number(struct parser *p, uint64_t *n)
             return false;
     if (p->at == first)
         return false;
-    take(p, 'L');
+    npy_header_take(p, 'L');
     return true;
 }
 
@@ -122,16 +122,16 @@ static int take_shape(struct parser *p, uint64_t shape[RAYTRAIN_MAX_DIMS], int *
     uint64_t n;
 
     *ndim = 0;
-    if (!take(p, '('))
-        return damaged(p);
-    while (!take(p, ')')) {
+    if (!npy_header_take(p, '('))
+        return npy_header_damaged(p);
+    while (!npy_header_take(p, ')')) {
         if (!take_number(p, &n))
-            return damaged(p);
+            return npy_header_damaged(p);
         if (*ndim == RAYTRAIN_MAX_DIMS)
-            return refused(p, "it has too many dimensions");
+            return npy_header_refused(p, "it has too many dimensions");
         shape[(*ndim)++] = n;
-        if (!take(p, ',') && !peek(p, ')'))
-            return damaged(p);
+        if (!npy_header_take(p, ',') && !npy_header_peek(p, ')'))
+            return npy_header_damaged(p);
     }
     return 0;
 }
@@ -139,7 +139,7 @@ static int take_shape(struct parser *p, uint64_t shape[RAYTRAIN_MAX_DIMS], int *
 /* ---- Types ---- */
 
 /* Of a type that is none of ours: what its elements are. */
-static const char *type_describe(char type)
+static const char *npy_type_describe(char type)
 {
     switch (type) {
     case 'S':
@@ -175,16 +175,17 @@ static int type_parse(const struct parser *p, const char *text, struct npy_field
     const char *type = text + (order != '\0'), *digit = type + 1;
 
     if (type[0] == 'O')
-        return refused(p, "it holds Python objects, which are not read; save numbers");
+        return npy_header_refused(
+            p, "it holds Python objects, which are not read; save numbers");
     *bytes = 0;
     for (; type[0] && *digit >= '0' && *digit <= '9' && *bytes < TEXT_MAX; digit++)
         *bytes = 10 * *bytes + (uint64_t)(*digit - '0');
     if (!order || !type[0] || digit == type + 1 || (*digit && *digit != '['))
-        return damaged(p);
+        return npy_header_damaged(p);
     if (type[0] == 'U')
         *bytes *= 4;
     f->row.dtype = 0;
-    f->why = type_describe(type[0]);
+    f->why = npy_type_describe(type[0]);
     for (size_t i = 0; i < sizeof T / sizeof *T; i++)
         if (strcmp(type, T[i].type) == 0)
             f->row.dtype = T[i].dtype;
@@ -193,7 +194,7 @@ static int type_parse(const struct parser *p, const char *text, struct npy_field
     return 0;
 }
 
-static struct npy_field *field_add(struct parser *p)
+static struct npy_field *npy_field_add(struct parser *p)
 {
     struct npy_header *h = p->h;
     struct npy_field *fields = reallocarray(h->fields, h->n_fields + 1, sizeof *fields);
@@ -212,36 +213,37 @@ static int record_grow(struct parser *p, const struct npy_field *f, uint64_t byt
 {
     for (int i = 0; i < f->row.ndim; i++)
         if (__builtin_mul_overflow(bytes, f->row.shape[i], &bytes))
-            return damaged(p);
-    return __builtin_add_overflow(p->item, bytes, &p->item) ? damaged(p) : 0;
+            return npy_header_damaged(p);
+    return __builtin_add_overflow(p->item, bytes, &p->item) ? npy_header_damaged(p) : 0;
 }
 
 /* ('name', '<f4') or ('name', '<f4', (3,)); padding has no name. */
 static int take_field(struct parser *p)
 {
-    struct npy_field *f = field_add(p);
+    struct npy_field *f = npy_field_add(p);
     uint64_t bytes;
     char type[64];
 
     if (!f)
         return -1;
-    if (!take(p, '('))
-        return damaged(p);
-    if (peek(p, '('))
-        return refused(p, "its fields have titles, which are not read");
-    if (!take_string(p, f->name, sizeof f->name) || !take(p, ','))
-        return damaged(p);
-    if (peek(p, '['))
-        return refused(p, "its records hold records, which are not read");
+    if (!npy_header_take(p, '('))
+        return npy_header_damaged(p);
+    if (npy_header_peek(p, '('))
+        return npy_header_refused(p, "its fields have titles, which are not read");
+    if (!take_string(p, f->name, sizeof f->name) || !npy_header_take(p, ','))
+        return npy_header_damaged(p);
+    if (npy_header_peek(p, '['))
+        return npy_header_refused(p, "its records hold records, which are not read");
     if (!take_string(p, type, sizeof type))
-        return damaged(p);
+        return npy_header_damaged(p);
     f->offset = p->item;
     if (type_parse(p, type, f, &bytes) < 0)
         return -1;
-    if (take(p, ',') && !peek(p, ')') && take_shape(p, f->row.shape, &f->row.ndim) < 0)
+    if (npy_header_take(p, ',') && !npy_header_peek(p, ')') &&
+        take_shape(p, f->row.shape, &f->row.ndim) < 0)
         return -1;
-    if (!take(p, ')'))
-        return damaged(p);
+    if (!npy_header_take(p, ')'))
+        return npy_header_damaged(p);
     if (record_grow(p, f, bytes) < 0)
         return -1;
     p->h->n_fields -= f->name[0] == '\0';
@@ -253,20 +255,20 @@ static int take_type(struct parser *p)
     struct npy_field *f;
     char type[64];
 
-    p->records = take(p, '[');
+    p->records = npy_header_take(p, '[');
     if (!p->records) {
         if (!take_string(p, type, sizeof type))
-            return damaged(p);
-        f = field_add(p);
+            return npy_header_damaged(p);
+        f = npy_field_add(p);
         return f ? type_parse(p, type, f, &p->item) : -1;
     }
-    while (!take(p, ']')) {
+    while (!npy_header_take(p, ']')) {
         if (p->h->n_fields == FIELDS_MAX)
-            return refused(p, "it has too many fields");
+            return npy_header_refused(p, "it has too many fields");
         if (take_field(p) < 0)
             return -1;
-        if (!take(p, ',') && !peek(p, ']'))
-            return damaged(p);
+        if (!npy_header_take(p, ',') && !npy_header_peek(p, ']'))
+            return npy_header_damaged(p);
     }
     return 0;
 }
@@ -277,8 +279,8 @@ static int take_entry(struct parser *p)
 {
     char key[32];
 
-    if (!take_string(p, key, sizeof key) || !take(p, ':'))
-        return damaged(p);
+    if (!take_string(p, key, sizeof key) || !npy_header_take(p, ':'))
+        return npy_header_damaged(p);
     if (strcmp(key, "descr") == 0 && !p->has_type) {
         p->has_type = true;
         return take_type(p);
@@ -288,25 +290,26 @@ static int take_entry(struct parser *p)
         return take_shape(p, p->shape, &p->ndim);
     }
     if (strcmp(key, "fortran_order") != 0 || p->has_order)
-        return damaged(p);
+        return npy_header_damaged(p);
     p->has_order = true;
     p->fortran = take_word(p, "True");
-    return p->fortran || take_word(p, "False") ? 0 : damaged(p);
+    return p->fortran || take_word(p, "False") ? 0 : npy_header_damaged(p);
 }
 
 static int text_parse(struct parser *p)
 {
-    if (!take(p, '{'))
-        return damaged(p);
-    while (!take(p, '}')) {
+    if (!npy_header_take(p, '{'))
+        return npy_header_damaged(p);
+    while (!npy_header_take(p, '}')) {
         if (take_entry(p) < 0)
             return -1;
-        if (!take(p, ',') && !peek(p, '}'))
-            return damaged(p);
+        if (!npy_header_take(p, ',') && !npy_header_peek(p, '}'))
+            return npy_header_damaged(p);
     }
-    take(p, '\0');
-    return p->at == p->end && p->has_type && p->has_shape && p->has_order ? 0
-                                                                          : damaged(p);
+    npy_header_take(p, '\0');
+    return p->at == p->end && p->has_type && p->has_shape && p->has_order
+               ? 0
+               : npy_header_damaged(p);
 }
 
 /* ---- Rows ---- */
@@ -327,16 +330,17 @@ static int rows_describe(struct parser *p, uint64_t size)
     uint64_t total;
 
     if (p->ndim == 0)
-        return refused(p, "it has no rows: it is a scalar");
+        return npy_header_refused(p, "it has no rows: it is a scalar");
     if (p->records && p->ndim > 1)
-        return refused(p, "it has records in more than one dimension, which are not "
-                          "read");
+        return npy_header_refused(
+            p, "it has records in more than one dimension, which are not "
+               "read");
     h->rows = p->shape[0];
     h->fortran = p->fortran && order_matters(p);
     h->stride = p->item;
     for (int i = 1; i < p->ndim; i++)
         if (__builtin_mul_overflow(h->stride, p->shape[i], &h->stride))
-            return damaged(p);
+            return npy_header_damaged(p);
     if (__builtin_mul_overflow(h->rows, h->stride, &total) ||
         __builtin_add_overflow(total, h->bytes, &total) || total > size)
         return error_set(
@@ -366,9 +370,9 @@ static int preface_parse(const struct parser *p, const unsigned char *head, size
     uint32_t le32;
 
     if (n < PREFACE_MAX || !npy_probe(head, n))
-        return damaged(p);
+        return npy_header_damaged(p);
     if (head[6] < 1 || head[6] > 3)
-        return refused(p, "its version of the .npy format is not known");
+        return npy_header_refused(p, "its version of the .npy format is not known");
     memcpy(&le16, head + 8, sizeof le16);
     memcpy(&le32, head + 8, sizeof le32);
     *begin = head[6] == 1 ? 10 : 12;
@@ -376,8 +380,8 @@ static int preface_parse(const struct parser *p, const unsigned char *head, size
     return 0;
 }
 
-static int header_parse(struct parser *p, const struct source *s, uint64_t at,
-                        uint64_t size)
+static int npy_header_parse(struct parser *p, const struct source *s, uint64_t at,
+                            uint64_t size)
 {
     unsigned char head[PREFACE_MAX];
     size_t n = size < sizeof head ? (size_t)size : sizeof head;
@@ -390,7 +394,7 @@ static int header_parse(struct parser *p, const struct source *s, uint64_t at,
     if (preface_parse(p, head, n, &begin, &bytes) < 0)
         return -1;
     if (bytes > TEXT_MAX || bytes > size - begin)
-        return damaged(p);
+        return npy_header_damaged(p);
     text = malloc(bytes + 1);
     if (!text)
         return error_no_memory(p->err);
@@ -400,7 +404,7 @@ static int header_parse(struct parser *p, const struct source *s, uint64_t at,
     if (fs_pread_full(s->fd, text, bytes, at + begin) < 0)
         rc = fs_error(p->err, "read", s->path);
     else if (memchr(text, '\0', bytes))
-        rc = damaged(p);
+        rc = npy_header_damaged(p);
     else
         rc = text_parse(p);
     free(text);
@@ -414,7 +418,7 @@ int npy_header_read(const struct source *s, uint64_t at, uint64_t size,
     int rc;
 
     *h = (struct npy_header){0};
-    rc = header_parse(&p, s, at, size);
+    rc = npy_header_parse(&p, s, at, size);
     if (rc < 0)
         npy_header_clear(h);
     return rc;

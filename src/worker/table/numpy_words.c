@@ -10,14 +10,14 @@
 
 /* ---- The member ---- */
 
-static int damaged(const char *path, struct error *err)
+static int numpy_words_damaged(const char *path, struct error *err)
 {
     return error_set(err, RAYTRAIN_ECORRUPT, "%s: its words are damaged", path);
 }
 
 /* The next column at *at; false at the end, and if it does not fit into the bytes. */
-static bool next(const struct numpy_words *w, size_t *at, const char **name,
-                 uint32_t *length, struct packed_words *words)
+static bool numpy_word_next(const struct numpy_words *w, size_t *at, const char **name,
+                            uint32_t *length, struct packed_words *words)
 {
     size_t left = w->n - *at;
     uint64_t size;
@@ -47,9 +47,9 @@ static int member_check(const struct numpy_words *w, const char *path,
     uint32_t length;
     size_t at = 0;
 
-    while (next(w, &at, &name, &length, &words))
+    while (numpy_word_next(w, &at, &name, &length, &words))
         ;
-    return at == w->n ? 0 : damaged(path, err);
+    return at == w->n ? 0 : numpy_words_damaged(path, err);
 }
 
 static int member_read(const struct source *s, const struct zip_member *m,
@@ -100,7 +100,7 @@ bool numpy_words_find(const struct numpy_words *w, const char *column,
     const char *name;
     uint32_t length;
 
-    while (w->bytes && next(w, &at, &name, &length, out))
+    while (w->bytes && numpy_word_next(w, &at, &name, &length, out))
         if (length == n && memcmp(name, column, n) == 0)
             return true;
     return false;
@@ -109,8 +109,8 @@ bool numpy_words_find(const struct numpy_words *w, const char *column,
 /* ---- A column ---- */
 
 /* The codes of the file become those of the union. */
-static int codes_change(int32_t *codes, uint64_t rows, const int32_t *change,
-                        size_t words, const char *what, struct error *err)
+static int codes_renumber(int32_t *codes, uint64_t rows, const int32_t *change,
+                          size_t words, const char *what, struct error *err)
 {
     for (uint64_t i = 0; i < rows; i++) {
         if (codes[i] < -1 || codes[i] >= (int64_t)words)
@@ -143,7 +143,7 @@ static int codes_take(const struct packed_words *packed, struct dictionary *word
     }
     rc = dictionary_unpack(words, packed->bytes, packed->n, change, err);
     if (rc == 0)
-        rc = codes_change(codes, rows, change, n, what, err);
+        rc = codes_renumber(codes, rows, change, n, what, err);
     free(change);
     return rc;
 }

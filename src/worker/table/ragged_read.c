@@ -25,7 +25,8 @@ static const struct extent *row_extent(const struct ragged *g, uint64_t i)
     return table_extent(g->t, g->c, g->rows[i]);
 }
 
-static int damaged(const struct ragged *g, const struct extent *e, struct error *err)
+static int ragged_damaged(const struct ragged *g, const struct extent *e,
+                          struct error *err)
 {
     return error_set(
         err, RAYTRAIN_ECORRUPT,
@@ -44,7 +45,7 @@ static int places_check(const struct ragged *g, uint64_t *elements, struct error
 
         if (p->first > e->n_elements || p->count > e->n_elements - p->first ||
             __builtin_add_overflow(*elements, p->count, elements))
-            return damaged(g, e, err);
+            return ragged_damaged(g, e, err);
     }
     return 0;
 }
@@ -56,17 +57,18 @@ struct run {
     bool dense; /* the rows have all of them */
 };
 
-static size_t width_of(const struct ragged *g)
+static size_t ragged_width(const struct ragged *g)
 {
     return frame_element_bytes(g->out) +
            (g->c->kind == FRAME_SPARSE ? sizeof(uint32_t) : 0);
 }
 
 /* The run that begins with row i. Returns the row after it. */
-static uint64_t run_find(const struct ragged *g, uint64_t i, struct run *run)
+static uint64_t ragged_run_find(const struct ragged *g, uint64_t i, struct run *run)
 {
     const struct row_place *p = &g->places[i];
-    uint64_t gap = NEAR_GAP_BYTES / width_of(g), span = NEAR_SPAN_BYTES / width_of(g);
+    uint64_t gap = NEAR_GAP_BYTES / ragged_width(g),
+             span = NEAR_SPAN_BYTES / ragged_width(g);
 
     *run = (struct run){row_extent(g, i), p->first, p->first + p->count, true};
     while (++i < g->count) {
@@ -109,7 +111,7 @@ static int elements_read(const struct ragged *g, const struct run *run, uint64_t
     return rc;
 }
 
-static int rows_read(const struct ragged *g, struct error *err)
+static int ragged_rows_read(const struct ragged *g, struct error *err)
 {
     struct frame_column *out = g->out;
     struct run run;
@@ -119,7 +121,7 @@ static int rows_read(const struct ragged *g, struct error *err)
         out->offsets[i + 1] = out->offsets[i] + g->places[i].count;
     out->n_data = out->offsets[g->count];
     for (uint64_t i = 0, end; i < g->count; i = end) {
-        end = run_find(g, i, &run);
+        end = ragged_run_find(g, i, &run);
         if (run.end > run.from &&
             (elements_read(g, &run, i, end, run.extent->elements,
                            frame_element_bytes(out), out->data, err) < 0 ||
@@ -160,7 +162,7 @@ int ragged_read(struct frame_column *out, const struct table *t, const struct co
     if (rc == 0)
         rc = frame_reserve(out, count, elements, err);
     if (rc == 0)
-        rc = rows_read(&g, err);
+        rc = ragged_rows_read(&g, err);
     free(g.places);
     return rc == 0 ? indices_check(&g, err) : rc;
 }

@@ -77,8 +77,9 @@ static int no_columns(const struct dataset_config *cfg, const struct left_out *l
         cfg->path, others);
 }
 
-static int columns_check(const struct dataset_config *cfg, const struct table *t,
-                         const struct left_out *l, struct error *err)
+static int configured_columns_check(const struct dataset_config *cfg,
+                                    const struct table *t, const struct left_out *l,
+                                    struct error *err)
 {
     char names[512];
 
@@ -114,9 +115,9 @@ static int reader_choose(const struct dataset_config *cfg, const struct source *
     return 0;
 }
 
-static int file_open(const struct reader_job *job, const char *first,
-                     const struct reader_ops **reader, struct table *out,
-                     struct error *err)
+static int first_file_open(const struct reader_job *job, const char *first,
+                           const struct reader_ops **reader, struct table *out,
+                           struct error *err)
 {
     const struct dataset_config *cfg = job->config;
     int fd = reader_open_file(cfg->path, err);
@@ -127,7 +128,7 @@ static int file_open(const struct reader_job *job, const char *first,
     if (table_add_source(out, fd, false, cfg->path, &index, err) < 0 ||
         reader_choose(cfg, &out->sources[index], first, reader, err) < 0 ||
         (*reader)->open(job, out, err) < 0 ||
-        columns_check(cfg, out, job->left_out, err) < 0)
+        configured_columns_check(cfg, out, job->left_out, err) < 0)
         return -1;
     table_prune(out);
     return 0;
@@ -170,7 +171,7 @@ static int files_open(const struct reader_job *job, const struct data_files *fil
         one.path = files->paths[i];
         if (labels->n)
             one.label = labels->paths[i];
-        rc = file_open(&job_one, files->paths[0], &reader, &parts[i], err);
+        rc = first_file_open(&job_one, files->paths[0], &reader, &parts[i], err);
     }
     if (rc == 0)
         rc = table_concatenate(parts, (const char *const *)files->paths, files->n, out,

@@ -93,7 +93,7 @@ static bool is_complex(hid_t type)
 }
 
 /* NULL, or why the elements cannot be those of a column. */
-static const char *type_describe(hid_t type, struct hdf5_dataset *d)
+static const char *hdf5_type_describe(hid_t type, struct hdf5_dataset *d)
 {
     static const char *const OTHERS[] = {
         [H5T_TIME] = "holds times",
@@ -167,7 +167,7 @@ static const char *dataset_describe(struct hdf5_dataset *d)
     const char *why = "is damaged";
 
     if (type >= 0 && space >= 0 && plist >= 0) {
-        why = type_describe(type, d);
+        why = hdf5_type_describe(type, d);
         if (!why)
             why = space_describe(space, d);
         if (!why && d->strings && d->all.ndim > 1)
@@ -301,8 +301,9 @@ static bool is_beside(const struct hdf5_dataset *d, const struct table *t)
 
 /* `link` is its name in the file. A dataset that was not asked for by name is left out
  * if it cannot be a column. */
-static int column_add(const struct hdf5_file *f, const char *link, const char *name,
-                      bool named, struct table *t, struct error *err)
+static int hdf5_column_add(const struct hdf5_file *f, const char *link,
+                           const char *name, bool named, struct table *t,
+                           struct error *err)
 {
     struct hdf5_dataset d = {.id = H5Dopen2(f->id, link, H5P_DEFAULT)};
     const char *why = NULL;
@@ -359,7 +360,7 @@ static int column_add_listed(const struct hdf5_file *f, const char *name,
     while (i < names.n && strcmp(names.all[i].column, name) != 0)
         i++;
     if (i < names.n)
-        rc = column_add(f, names.all[i].link, name, true, t, err);
+        rc = hdf5_column_add(f, names.all[i].link, name, true, t, err);
     else
         rc = name_missing(f, &names, name, err);
     hdf5_names_clear(&names);
@@ -382,7 +383,7 @@ static int column_add_named(const struct hdf5_file *f, const char *name,
                          "%s: \"%s\" is a group; name a dataset in it (h5ls -r FILE "
                          "lists them)",
                          f->path, name);
-    return column_add(f, name, name, true, t, err);
+    return hdf5_column_add(f, name, name, true, t, err);
 }
 
 /* ---- The file ---- */
@@ -425,7 +426,8 @@ static bool has_signature(const struct source *s)
 }
 
 /* The same file that is open as source 0. */
-static int file_open(struct hdf5_file *f, const struct source *s, struct error *err)
+static int hdf5_file_open(struct hdf5_file *f, const struct source *s,
+                          struct error *err)
 {
     *f = (struct hdf5_file){.path = s->path, .id = -1};
     f->access = H5Pcreate(H5P_LINK_ACCESS);
@@ -459,8 +461,8 @@ static int columns_add_all(const struct hdf5_file *f, struct table *t,
     for (int strings = 0; strings < 2; strings++)
         for (size_t i = 0; i < names.n && rc == 0; i++)
             if (names.all[i].strings == (bool)strings)
-                rc = column_add(f, names.all[i].link, names.all[i].column, false, t,
-                                err);
+                rc = hdf5_column_add(f, names.all[i].link, names.all[i].column, false,
+                                     t, err);
     hdf5_names_clear(&names);
     return rc;
 }
@@ -486,7 +488,7 @@ static int hdf5_open(const struct reader_job *job, struct table *out, struct err
     int rc;
 
     h5_quiet_begin(&quiet);
-    rc = file_open(&f, &file, err);
+    rc = hdf5_file_open(&f, &file, err);
     f.words = job->words;
     f.left_out = job->left_out;
     f.shuffle = job->config->shuffle && job->config->shuffle_window == 0;

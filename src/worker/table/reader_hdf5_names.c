@@ -20,7 +20,7 @@ struct listing {
     struct error *err;
 };
 
-static int skip(const struct listing *l, const char *name, const char *why)
+static int listed_link_skip(const struct listing *l, const char *name, const char *why)
 {
     char shown[4 * RAYTRAIN_NAME_MAX];
 
@@ -43,7 +43,7 @@ static int deep_add(void *arg, hid_t group, const char *name, bool is_dataset)
         return 1;
     if (asprintf(&path, "%s/%s", l->group, name) < 0)
         return error_no_memory(l->err);
-    rc = skip(l, path, "is in a group: name it in the option `columns`");
+    rc = listed_link_skip(l, path, "is in a group: name it in the option `columns`");
     free(path);
     return rc;
 }
@@ -55,7 +55,7 @@ static int group_visit(struct listing *l, const char *name)
     int rc = 0;
 
     if (group < 0)
-        return skip(l, name, "is neither a dataset nor a group");
+        return listed_link_skip(l, name, "is neither a dataset nor a group");
     l->group = name;
     l->err->code = RAYTRAIN_OK;
     if (l->n_deep <= DEEP_MOST && h5_visit(group, deep_add, l) < 0)
@@ -81,13 +81,13 @@ static bool holds_strings(hid_t file, const char *name)
     return strings;
 }
 
-static int name_add(struct listing *l, const char *link)
+static int link_name_add(struct listing *l, const char *link)
 {
     struct hdf5_names *names = l->names;
     struct hdf5_name name = {.strings = holds_strings(l->file, link)}, *grown;
 
     if (!utf8_make(link, name.column, sizeof name.column))
-        return skip(l, link, "has a name that is too long");
+        return listed_link_skip(l, link, "has a name that is too long");
     if ((names->n & (names->n - 1)) == 0) {
         grown = reallocarray(names->all, names->n ? 2 * names->n : 1, sizeof *grown);
         if (!grown)
@@ -107,12 +107,13 @@ static int link_add(void *arg, const char *name, enum h5_link link)
     int is_dataset;
 
     if (link == H5_LINK_ELSEWHERE)
-        return skip(l, name, "is a link to another file, which is not followed");
+        return listed_link_skip(l, name,
+                                "is a link to another file, which is not followed");
     is_dataset = h5_is_dataset(l->file, name, l->access);
     if (is_dataset < 0)
-        return skip(l, name,
-                    link == H5_LINK_SOFT ? "is a link to nothing" : "is damaged");
-    return is_dataset ? name_add(l, name) : group_visit(l, name);
+        return listed_link_skip(
+            l, name, link == H5_LINK_SOFT ? "is a link to nothing" : "is damaged");
+    return is_dataset ? link_name_add(l, name) : group_visit(l, name);
 }
 
 int hdf5_names_list(hid_t file, hid_t access, struct hdf5_names *out,

@@ -96,7 +96,7 @@ static uint64_t chunk_rows(hid_t dataset)
     return rows;
 }
 
-static int room_make(struct reading *r, uint64_t rows, struct error *err)
+static int strings_room_make(struct reading *r, uint64_t rows, struct error *err)
 {
     uint64_t chunk = chunk_rows(r->dataset), bytes = 0;
 
@@ -134,7 +134,7 @@ static int reading_begin(struct reading *r, hid_t dataset, uint64_t rows,
     r->width = r->variable ? sizeof(char *) : H5Tget_size(r->type);
     if (r->width == 0)
         return error_set(err, RAYTRAIN_ECORRUPT, "its strings have no size");
-    return room_make(r, rows, err);
+    return strings_room_make(r, rows, err);
 }
 
 static void reading_end(struct reading *r)

@@ -64,8 +64,8 @@ static bool idx_probe(const unsigned char *head, size_t n, const char *path)
     return idx_magic(plain, gunzip_head(head, n, plain, sizeof plain));
 }
 
-static int header_parse(const unsigned char *head, size_t n, const char *path,
-                        struct idx_header *h, struct error *err)
+static int idx_header_parse(const unsigned char *head, size_t n, const char *path,
+                            struct idx_header *h, struct error *err)
 {
     if (!idx_magic(head, n))
         return error_set(
@@ -117,7 +117,7 @@ static int idx_expand(struct table *t, size_t *source, const unsigned char *head
     uint64_t total;
 
     n = gunzip_head(head, n, plain, sizeof plain);
-    if (header_parse(plain, n, file.path, h, err) < 0 ||
+    if (idx_header_parse(plain, n, file.path, h, err) < 0 ||
         header_total(h, gunzip_bound(file.size), file.path, &total, err) < 0 ||
         expansion_begin(&e, total, file.path, err) < 0)
         return -1;
@@ -133,7 +133,7 @@ static int idx_in_place(const struct source *file, const unsigned char *head, si
 {
     uint64_t total;
 
-    if (header_parse(head, n, file->path, h, err) < 0 ||
+    if (idx_header_parse(head, n, file->path, h, err) < 0 ||
         header_total(h, file->size, file->path, &total, err) < 0)
         return -1;
     if (total < file->size)

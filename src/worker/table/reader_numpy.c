@@ -38,7 +38,7 @@ struct array {
 /* ---- Names ---- */
 
 /* The length of the name without its last ".npy". */
-static size_t name_length(const char *name)
+static size_t numpy_name_length(const char *name)
 {
     size_t n = strlen(name), ending = strlen(ENDING);
 
@@ -62,7 +62,8 @@ static size_t number_strip(const char *name, size_t n)
 }
 
 /* The first n bytes of a name in UTF-8, or else in Latin-1. False if that is too long. */
-static bool name_make(const char *text, size_t n, char name[RAYTRAIN_NAME_MAX + 1])
+static bool numpy_name_make(const char *text, size_t n,
+                            char name[RAYTRAIN_NAME_MAX + 1])
 {
     char own[RAYTRAIN_NAME_MAX + 1];
 
@@ -75,9 +76,9 @@ static void column_name(const char *path, const char *otherwise,
                         char name[RAYTRAIN_NAME_MAX + 1])
 {
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    size_t n = number_strip(base, name_length(base));
+    size_t n = number_strip(base, numpy_name_length(base));
 
-    if (n == 0 || n > RAYTRAIN_NAME_MAX || !name_make(base, n, name))
+    if (n == 0 || n > RAYTRAIN_NAME_MAX || !numpy_name_make(base, n, name))
         strcpy(name, otherwise);
 }
 
@@ -92,7 +93,7 @@ static bool is_wanted(const struct dataset_config *cfg, const char *name)
 }
 
 /* Was the column asked for by its name? Then it is not skipped if it cannot be one. */
-static bool is_named(const struct dataset_config *cfg, const char *name)
+static bool numpy_is_named(const struct dataset_config *cfg, const char *name)
 {
     return cfg->columns ? is_wanted(cfg, name) : is_label(cfg, name);
 }
@@ -128,7 +129,7 @@ static int elements_add(const struct array *a, const struct npy_field *f,
 static int field_refuse(const struct reader_job *job, const struct array *a,
                         const struct npy_field *f, const char *name, struct error *err)
 {
-    if (f->name[0] && !is_named(job->config, name))
+    if (f->name[0] && !numpy_is_named(job->config, name))
         return left_out_column(job->left_out, name, f->why, err);
     if (f->name[0])
         return error_set(err, RAYTRAIN_ENOTSUP, "%s: its field \"%s\" %s", a->what,
@@ -136,9 +137,9 @@ static int field_refuse(const struct reader_job *job, const struct array *a,
     return error_set(err, RAYTRAIN_ENOTSUP, "%s: it %s", a->what, f->why);
 }
 
-static int field_add(const struct reader_job *job, const struct array *a,
-                     const struct npy_header *h, const struct npy_field *f,
-                     struct table *t, struct error *err)
+static int numpy_field_add(const struct reader_job *job, const struct array *a,
+                           const struct npy_header *h, const struct npy_field *f,
+                           struct table *t, struct error *err)
 {
     struct column c = {.row = f->row};
     struct extent e = {.source = a->source,
@@ -176,7 +177,7 @@ static int array_add(const struct reader_job *job, const struct array *a,
     int rc = npy_header_read(&t->sources[a->source], a->at, a->size, a->what, &h, err);
 
     for (size_t i = 0; i < h.n_fields && rc == 0; i++)
-        rc = field_add(job, a, &h, &h.fields[i], t, err);
+        rc = numpy_field_add(job, a, &h, &h.fields[i], t, err);
     npy_header_clear(&h);
     return rc;
 }
@@ -229,13 +230,13 @@ static int member_add(const struct reader_job *job, const struct zip_member *m,
     char name[RAYTRAIN_NAME_MAX + 1], what[PATH_MAX + RAYTRAIN_NAME_MAX + 8];
     struct array a = {.source = source, .name = name, .what = what, .words = words};
     struct error own = {0};
-    size_t n = name_length(m->name);
+    size_t n = numpy_name_length(m->name);
 
     if (m->name[n] == '\0')
         return job->config->columns || strcmp(m->name, NUMPY_WORDS) == 0
                    ? 0
                    : left_out_column(job->left_out, m->name, "is not an array", err);
-    if (!name_make(m->name, n, name))
+    if (!numpy_name_make(m->name, n, name))
         return left_out_column(job->left_out, m->name, "has a name that is too long",
                                err);
     snprintf(what, sizeof what, "%s: \"%s\"", t->sources[source].path, name);
@@ -243,7 +244,7 @@ static int member_add(const struct reader_job *job, const struct zip_member *m,
         return 0;
     if (member_open(m, &a, t, &own) == 0 && array_add(job, &a, t, &own) == 0)
         return 0;
-    if (own.code == RAYTRAIN_ENOTSUP && !is_named(job->config, name))
+    if (own.code == RAYTRAIN_ENOTSUP && !numpy_is_named(job->config, name))
         return left_out_column(job->left_out, name,
                                reason_of(&own, m, t->sources[source].path, what), err);
     return error_set(err, own.code, "%s", own.text);
@@ -274,8 +275,8 @@ static bool is_archive(const unsigned char *head, size_t n)
 }
 
 /* `otherwise`: the name of the column if the file has none. */
-static int file_add(const struct reader_job *job, size_t source, const char *otherwise,
-                    struct table *t, struct error *err)
+static int numpy_file_add(const struct reader_job *job, size_t source,
+                          const char *otherwise, struct table *t, struct error *err)
 {
     struct source file = t->sources[source];
     struct array a = {.source = source, .size = file.size, .what = file.path};
@@ -302,7 +303,7 @@ static int labels_add(const struct reader_job *job, struct table *t, struct erro
     size_t source;
 
     if (fd < 0 || table_add_source(t, fd, false, cfg->label, &source, err) < 0 ||
-        file_add(job, source, "y", t, err) < 0)
+        numpy_file_add(job, source, "y", t, err) < 0)
         return error_prefix(err, "labels");
     return 0;
 }
@@ -313,7 +314,7 @@ static int numpy_open(const struct reader_job *job, struct table *out,
     const struct dataset_config *cfg = job->config;
     char names[512];
 
-    if (file_add(job, 0, "x", out, err) < 0)
+    if (numpy_file_add(job, 0, "x", out, err) < 0)
         return -1;
     if (!cfg->label)
         return 0;

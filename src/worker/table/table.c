@@ -125,8 +125,9 @@ static const char *extent_path(const struct table *t, const struct extent *e)
     return e ? t->sources[e->source].path : "empty";
 }
 
-static int column_check(const struct table *t, const struct column *c,
-                        const struct extent *first, uint64_t rows, struct error *err)
+static int table_column_check(const struct table *t, const struct column *c,
+                              const struct extent *first, uint64_t rows,
+                              struct error *err)
 {
     const struct column *other = t->columns;
 
@@ -168,7 +169,7 @@ static int extents_add(struct table *t, struct column *c, const struct extent ex
 }
 
 /* The code of a name is the index of its column. */
-static int name_add(struct table *t, const char *name, struct error *err)
+static int table_name_add(struct table *t, const char *name, struct error *err)
 {
     int32_t code;
 
@@ -190,9 +191,9 @@ int table_add_column(struct table *t, const struct column *column,
                          c.name);
     c.row_bytes = column_ragged(&c) ? sizeof(struct row_place) : (size_t)bytes;
     if (extents_add(t, &c, extents, n_extents, &rows, err) < 0 ||
-        column_check(t, &c, n_extents ? extents : NULL, rows, err) < 0 ||
+        table_column_check(t, &c, n_extents ? extents : NULL, rows, err) < 0 ||
         array_double((void **)&t->columns, t->n_columns, sizeof c, err) < 0 ||
-        name_add(t, c.name, err) < 0)
+        table_name_add(t, c.name, err) < 0)
         return -1;
     t->rows = rows;
     t->columns[t->n_columns++] = c;

@@ -265,7 +265,7 @@ static uint64_t hash_add(uint64_t hash, const void *data, size_t n)
     return XXH3_64bits_withSeed(data, n, hash);
 }
 
-static uint64_t words_add(uint64_t hash, const struct dictionary *words)
+static uint64_t words_hash(uint64_t hash, const struct dictionary *words)
 {
     for (size_t i = 0, n; words && i < dictionary_count(words); i++) {
         const char *word = dictionary_word(words, i, &n);
@@ -294,7 +294,7 @@ static uint64_t table_fingerprint(const struct table *t)
 
         hash = hash_add(hash, c->name, strlen(c->name) + 1);
         hash = hash_add(hash, type, sizeof type);
-        hash = words_add(hash, c->words);
+        hash = words_hash(hash, c->words);
         hash = hash_add(hash, c->row.shape, (size_t)c->row.ndim * sizeof *c->row.shape);
         for (size_t k = c->extent; k < c->extent + c->n_extents; k++) {
             const struct extent *e = &t->extents[k];

@@ -6,13 +6,14 @@
 
 #include "table/expansion.h"
 
-static struct dictionary *no_memory(struct error *err)
+static struct dictionary *union_no_memory(struct error *err)
 {
     error_set(err, RAYTRAIN_ENOMEM, "out of memory for words");
     return NULL;
 }
 
-static struct named_words *find(const struct words_union *u, const char *column)
+static struct named_words *named_words_find(const struct words_union *u,
+                                            const char *column)
 {
     int32_t code = u->names ? dictionary_find(u->names, column, strlen(column)) : -1;
 
@@ -22,7 +23,7 @@ static struct named_words *find(const struct words_union *u, const char *column)
 struct dictionary *words_union_get(struct words_union *u, const char *column,
                                    struct error *err)
 {
-    struct named_words *found = find(u, column);
+    struct named_words *found = named_words_find(u, column);
     int32_t code;
 
     if (found)
@@ -30,16 +31,16 @@ struct dictionary *words_union_get(struct words_union *u, const char *column,
     if (!u->names)
         u->names = dictionary_create();
     if (!u->names)
-        return no_memory(err);
+        return union_no_memory(err);
     found = reallocarray(u->columns, u->n + 1, sizeof *found);
     if (!found)
-        return no_memory(err);
+        return union_no_memory(err);
     u->columns = found;
     found += u->n;
     strcpy(found->name, column);
     found->words = dictionary_create();
     if (!found->words)
-        return no_memory(err);
+        return union_no_memory(err);
     if (dictionary_add(u->names, column, strlen(column), &code, err) < 0) {
         dictionary_destroy(found->words);
         return NULL;
@@ -48,8 +49,8 @@ struct dictionary *words_union_get(struct words_union *u, const char *column,
     return found->words;
 }
 
-static int codes_change(const struct source *s, uint64_t rows, const int32_t *change,
-                        struct error *err)
+static int source_codes_change(const struct source *s, uint64_t rows,
+                               const int32_t *change, struct error *err)
 {
     struct expansion e;
     int32_t *codes;
@@ -70,14 +71,14 @@ static int column_finish(struct table *t, struct column *c, struct dictionary *w
     int rc = 0;
 
     if (!change) {
-        no_memory(err);
+        union_no_memory(err);
         return -1;
     }
     rc = dictionary_sort(words, change, err);
     for (size_t i = 0; rc == 0 && i < c->n_extents; i++) {
         const struct extent *e = &t->extents[c->extent + i];
 
-        rc = codes_change(&t->sources[e->source], e->rows, change, err);
+        rc = source_codes_change(&t->sources[e->source], e->rows, change, err);
     }
     free(change);
     return rc;
@@ -87,7 +88,7 @@ int words_union_finish(struct words_union *u, struct table *t, struct error *err
 {
     for (size_t i = 0; i < t->n_columns; i++) {
         struct column *c = &t->columns[i];
-        struct named_words *found = find(u, c->name);
+        struct named_words *found = named_words_find(u, c->name);
 
         if (c->kind != FRAME_WORDS || !found)
             continue;

@@ -101,7 +101,7 @@ static bool end_is_at(const unsigned char *tail, size_t n, size_t at)
            get16(tail + at + 20) == n - at - END_BYTES;
 }
 
-static int end_find(const struct source *s, struct directory *d, struct error *err)
+static int zip_end_find(const struct source *s, struct directory *d, struct error *err)
 {
     size_t n =
         s->size < END_BYTES + COMMENT_MAX ? (size_t)s->size : END_BYTES + COMMENT_MAX;
@@ -212,7 +212,7 @@ int zip_list(const struct source *s, struct zip_members *out, struct error *err)
     int rc;
 
     *out = (struct zip_members){0};
-    if (end_find(s, &d, err) < 0)
+    if (zip_end_find(s, &d, err) < 0)
         return -1;
     if (d.bytes > DIRECTORY_MAX || d.bytes > s->size)
         return zip_damaged(s, "its directory is too large", err);
