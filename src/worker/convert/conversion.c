@@ -43,13 +43,13 @@ struct conversion {
 
 /* ---- The sink ---- */
 
-static bool wanted(const void *arg, const char *name)
+static bool conversion_wanted(const void *arg, const char *name)
 {
     return reader_wants(arg, name);
 }
 
-static int column_check(const struct dataset_config *cfg, const char *column,
-                        const struct frame *columns, struct error *err)
+static int text_column_check(const struct dataset_config *cfg, const char *column,
+                             const struct frame *columns, struct error *err)
 {
     char names[512];
 
@@ -70,11 +70,11 @@ static int sink_begin(void *arg, const struct frame *columns, uint64_t rows,
 
     (void)rows;
     for (size_t i = 0; i < cfg->n_columns; i++)
-        if (column_check(cfg, cfg->columns[i], columns, err) < 0)
+        if (text_column_check(cfg, cfg->columns[i], columns, err) < 0)
             return -1;
-    if (column_check(cfg, cfg->label, columns, err) < 0)
+    if (text_column_check(cfg, cfg->label, columns, err) < 0)
         return -1;
-    return spool_begin(&c->spool, columns, wanted, cfg, err);
+    return spool_begin(&c->spool, columns, conversion_wanted, cfg, err);
 }
 
 static int sink_put(void *arg, uint64_t first, const struct frame *rows,
@@ -158,7 +158,8 @@ static int group_end(const int64_t *facts, size_t width, int size, int first,
     return last;
 }
 
-static void group_settle(struct conversion *c, const int64_t *facts, size_t width)
+static void conversion_group_settle(struct conversion *c, const int64_t *facts,
+                                    size_t width)
 {
     int rank = c->job->all->rank;
 
@@ -199,7 +200,7 @@ static int groups_find(struct conversion *c, struct error *err)
         }
         c->n_parts += rows > 0;
     }
-    group_settle(c, facts, width);
+    conversion_group_settle(c, facts, width);
     free(facts);
     return 0;
 }
@@ -211,8 +212,8 @@ static bool part_is_mine(const struct conversion *c)
     return c->job->all->rank == c->first && c->shape.rows > 0;
 }
 
-static int part_begin(struct conversion *c, const struct h5_image *image,
-                      struct error *err)
+static int own_part_begin(struct conversion *c, const struct h5_image *image,
+                          struct error *err)
 {
     if (!part_is_mine(c))
         return 0;
@@ -222,7 +223,7 @@ static int part_begin(struct conversion *c, const struct h5_image *image,
     return c->fd < 0 ? -1 : 0;
 }
 
-static int part_open(struct conversion *c, struct error *err)
+static int own_part_open(struct conversion *c, struct error *err)
 {
     if (c->shape.rows == 0 || c->fd >= 0)
         return 0;
@@ -292,7 +293,7 @@ static int image_sum(struct conversion *c, const struct h5_image *image,
 }
 
 /* COLLECTIVE: each step on all ranks before the next one. */
-static int parts_make(struct conversion *c, struct error *err)
+static int conversion_parts_make(struct conversion *c, struct error *err)
 {
     struct comm *all = c->job->all;
     struct h5_image *image = NULL;
@@ -304,9 +305,9 @@ static int parts_make(struct conversion *c, struct error *err)
         rc = part_layout(&c->shape, c->places, &image, err);
     rc = comm_agree(all, rc, err);
     if (rc == 0)
-        rc = comm_agree(all, part_begin(c, image, err), err);
+        rc = comm_agree(all, own_part_begin(c, image, err), err);
     if (rc == 0)
-        rc = comm_agree(all, part_open(c, err), err);
+        rc = comm_agree(all, own_part_open(c, err), err);
     if (rc == 0)
         rc = comm_agree(all, rows_write(c, err), err);
     if (rc == 0)
@@ -330,7 +331,7 @@ static int sink_end(void *arg, const struct frame *columns, int32_t *const codes
     if (rc == 0)
         rc = groups_find(c, err);
     if (rc == 0 && c->result->rows > 0)
-        rc = parts_make(c, err);
+        rc = conversion_parts_make(c, err);
     return rc;
 }
 
@@ -344,7 +345,7 @@ static void sink_warn(void *arg, const char *text)
 
 /* ---- The whole ---- */
 
-static int convert(struct conversion *c, struct error *err)
+static int conversion_convert(struct conversion *c, struct error *err)
 {
     static const struct row_sink sink = {sink_begin, sink_put, sink_end, sink_warn};
     const struct conversion_job *job = c->job;
@@ -389,7 +390,7 @@ int conversion_run(const struct conversion_job *job, struct conversion_result *r
     int rc;
 
     *result = (struct conversion_result){.parts = NULL};
-    rc = convert(&c, err);
+    rc = conversion_convert(&c, err);
     if (rc == 0 && result->rows == 0)
         rc = error_set(err, RAYTRAIN_EINVAL, "%s: it has no rows", job->cfg->path);
     if (rc < 0)

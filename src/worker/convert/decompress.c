@@ -36,8 +36,8 @@ struct stream {
     unsigned char in[BUFFER_BYTES], out[BUFFER_BYTES];
 };
 
-static int damaged(const struct stream *s, const char *why, const char *check,
-                   struct error *err)
+static int stream_damaged(const struct stream *s, const char *why, const char *check,
+                          struct error *err)
 {
     return error_set(err, RAYTRAIN_ECORRUPT,
                      "%s: %s; copy or compress it again (%s checks a file)", s->name,
@@ -102,7 +102,7 @@ static int gzip_feed(struct stream *s, z_stream *z, int *state, struct error *er
         if (*state == Z_MEM_ERROR)
             return error_no_memory(err);
         if (*state != Z_OK && *state != Z_STREAM_END && *state != Z_BUF_ERROR)
-            return damaged(s, "the compressed data are damaged", "gzip -t", err);
+            return stream_damaged(s, "the compressed data are damaged", "gzip -t", err);
         if (output(s, sizeof s->out - z->avail_out, err) < 0)
             return -1;
     } while (z->avail_in > 0 || (*state != Z_STREAM_END && z->avail_out == 0));
@@ -123,7 +123,7 @@ static int gzip_decompress(struct stream *s, struct error *err)
         rc = gzip_feed(s, &z, &state, err);
     }
     if (rc == 0 && state != Z_STREAM_END)
-        rc = damaged(s, "the compressed data end too early", "gzip -t", err);
+        rc = stream_damaged(s, "the compressed data end too early", "gzip -t", err);
     inflateEnd(&z);
     return rc;
 }
@@ -143,7 +143,7 @@ static int zstd_fail(const struct stream *s, size_t state, struct error *err)
                          "compress it without --long, or with --long=27 at most",
                          s->name);
     default:
-        return damaged(s, "the compressed data are damaged", "zstd -t", err);
+        return stream_damaged(s, "the compressed data are damaged", "zstd -t", err);
     }
 }
 
@@ -173,7 +173,7 @@ static int zstd_decompress(struct stream *s, struct error *err)
     while (rc == 0 && (rc = input(s, &n, err)) == 0 && n > 0)
         rc = zstd_feed(s, z, n, &state, err);
     if (rc == 0 && state != 0)
-        rc = damaged(s, "the compressed data end too early", "zstd -t", err);
+        rc = stream_damaged(s, "the compressed data end too early", "zstd -t", err);
     ZSTD_freeDStream(z);
     return rc;
 }

@@ -10,7 +10,7 @@
 #include "util/quote.h"
 
 /* Rows that are read together. */
-#define ROWS 8192
+#define ODD_ROWS 8192
 
 static bool is_odd(const struct dictionary *words, int32_t code)
 {
@@ -26,8 +26,8 @@ static bool is_odd(const struct dictionary *words, int32_t code)
 }
 
 /* The rows of a selection are anywhere: they are read one by one. */
-static int rows_read(const struct table *t, const struct column *c, uint64_t row,
-                     uint64_t n, int32_t *codes)
+static int odd_rows_read(const struct table *t, const struct column *c, uint64_t row,
+                         uint64_t n, int32_t *codes)
 {
     if (table_is_plain(t))
         return column_read(t, c, row, n, (unsigned char *)codes, NULL);
@@ -42,10 +42,10 @@ static int rows_read(const struct table *t, const struct column *c, uint64_t row
 static uint64_t odd_find(const struct table *t, const struct column *c, int32_t *codes,
                          int32_t *odd)
 {
-    for (uint64_t row = 0; row < t->rows; row += ROWS) {
-        uint64_t n = t->rows - row < ROWS ? t->rows - row : ROWS;
+    for (uint64_t row = 0; row < t->rows; row += ODD_ROWS) {
+        uint64_t n = t->rows - row < ODD_ROWS ? t->rows - row : ODD_ROWS;
 
-        if (rows_read(t, c, row, n, codes) < 0)
+        if (odd_rows_read(t, c, row, n, codes) < 0)
             return t->rows;
         for (uint64_t i = 0; i < n; i++)
             if (is_odd(c->words, codes[i])) {
@@ -68,7 +68,7 @@ void odd_word_place(const struct dataset_config *cfg, const struct table *t,
     text[0] = '\0';
     if (!c || c->kind != FRAME_WORDS)
         return;
-    codes = malloc(ROWS * sizeof *codes);
+    codes = malloc(ODD_ROWS * sizeof *codes);
     row = codes ? odd_find(t, c, codes, &odd) : t->rows;
     free(codes);
     if (row == t->rows)

@@ -47,8 +47,8 @@ static int array_add(const struct laying *l, hid_t group, const char *name,
     return rc;
 }
 
-static int words_add(const struct laying *l, hid_t group,
-                     const struct dictionary *words, struct part_places *p)
+static int part_words_add(const struct laying *l, hid_t group,
+                          const struct dictionary *words, struct part_places *p)
 {
     hsize_t n = dictionary_count(words) + 1, bytes = 0;
     size_t length;
@@ -80,7 +80,7 @@ static int arrays_add(const struct laying *l, hid_t group, size_t i,
     case FRAME_WORDS:
         if (array_add(l, group, PART_CODES, RAYTRAIN_INT32, 1, rows, &p->rows) < 0)
             return -1;
-        return words_add(l, group, c->words, p);
+        return part_words_add(l, group, c->words, p);
     case FRAME_TEXT:
         if (array_add(l, group, PART_PLACES, RAYTRAIN_UINT64, 2, rows, &p->rows) < 0)
             return -1;
@@ -95,7 +95,7 @@ static int arrays_add(const struct laying *l, hid_t group, size_t i,
     }
 }
 
-static int column_add(const struct laying *l, size_t i, struct part_places *p)
+static int part_column_add(const struct laying *l, size_t i, struct part_places *p)
 {
     const struct frame_column *c = &l->shape->columns->columns[i];
     char name[PART_PATH_MAX];
@@ -122,7 +122,7 @@ static int columns_add(const struct laying *l, struct part_places places[],
                        struct error *err)
 {
     for (size_t i = 0; i < l->shape->columns->n_columns; i++)
-        if (column_add(l, i, &places[i]) < 0) {
+        if (part_column_add(l, i, &places[i]) < 0) {
             h5_error(err, "lay out converted rows");
             return error_prefix(err, "column \"%s\"",
                                 l->shape->columns->columns[i].name);
@@ -174,7 +174,7 @@ int part_layout(const struct part_shape *shape, struct part_places places[],
 
 /* ---- The file ---- */
 
-static int image_write(int fd, const struct h5_image *image)
+static int part_image_write(int fd, const struct h5_image *image)
 {
     size_t cursor = 0, n;
     uint64_t offset;
@@ -228,7 +228,7 @@ int part_create(const char *path, const struct part_shape *shape,
 
     if (fd < 0)
         return fs_error(err, "create", path);
-    rc = image_write(fd, image);
+    rc = part_image_write(fd, image);
     for (size_t i = 0; rc == 0 && i < shape->columns->n_columns; i++)
         if (shape->columns->columns[i].kind == FRAME_WORDS)
             rc = words_write(fd, shape->columns->columns[i].words, &places[i], sums);

@@ -26,7 +26,7 @@ const char *part_kind_name(enum frame_kind kind)
     return "unknown";
 }
 
-static int damaged(struct error *err, const char *what)
+static int part_file_damaged(struct error *err, const char *what)
 {
     return error_set(err, RAYTRAIN_ECORRUPT,
                      "it is damaged, or not made by raytrain: %s", what);
@@ -158,12 +158,12 @@ static int words_fill(struct dictionary *words, const uint64_t *offsets, uint64_
 
     for (uint64_t i = 0; i + 1 < n; i++) {
         if (offsets[i] > offsets[i + 1] || offsets[i + 1] > n_bytes)
-            return damaged(err, "its words");
+            return part_file_damaged(err, "its words");
         if (dictionary_add(words, bytes + offsets[i], offsets[i + 1] - offsets[i],
                            &code, err) < 0)
             return -1;
         if ((uint64_t)code != i)
-            return damaged(err, "a word is there twice");
+            return part_file_damaged(err, "a word is there twice");
     }
     return 0;
 }
@@ -182,7 +182,7 @@ static int words_read(hid_t group, uint64_t file_bytes, struct column *c,
                    file_bytes, &offsets, &n) < 0 ||
         array_load(group, PART_WORD_BYTES, RAYTRAIN_UINT8, 1, file_bytes, &bytes,
                    &n_bytes) < 0)
-        rc = damaged(err, "its words");
+        rc = part_file_damaged(err, "its words");
     if (rc == 0)
         rc = words_fill(c->words, offsets, n, bytes, n_bytes, err);
     free(offsets);
@@ -279,7 +279,7 @@ static int column_read_group(hid_t group, struct table *t, struct error *err)
     int rc = 0;
 
     if (column_describe(group, &c, &e) < 0)
-        return damaged(err, "its columns");
+        return part_file_damaged(err, "its columns");
     if (c.kind == FRAME_WORDS)
         rc = words_read(group, t->sources[0].size, &c, err);
     if (rc == 0)
@@ -302,24 +302,24 @@ static int link_read(void *arg, const char *name, enum h5_link link)
     int rc;
 
     if (group < 0)
-        return damaged(&r->why, "its columns");
+        return part_file_damaged(&r->why, "its columns");
     rc = column_read_group(group, r->t, &r->why);
     H5Gclose(group);
     return rc;
 }
 
-static int columns_read(hid_t columns, struct table *t, struct error *err)
+static int part_columns_read(hid_t columns, struct table *t, struct error *err)
 {
     struct reading r = {.columns = columns, .t = t};
 
     if (h5_links(columns, link_read, &r) >= 0)
         return 0;
     if (r.why.code == RAYTRAIN_OK)
-        return damaged(err, "its columns");
+        return part_file_damaged(err, "its columns");
     return error_set(err, r.why.code, "%s", r.why.text);
 }
 
-static int file_read(hid_t file, struct table *t, struct error *err)
+static int part_file_read(hid_t file, struct table *t, struct error *err)
 {
     int64_t version = 0, rows = 0;
     hid_t columns;
@@ -327,18 +327,18 @@ static int file_read(hid_t file, struct table *t, struct error *err)
 
     if (attr_integer(file, PART_VERSION, &version) < 0 ||
         attr_integer(file, PART_N_ROWS, &rows) < 0)
-        return damaged(err, "its attributes");
+        return part_file_damaged(err, "its attributes");
     if (version != PART_VERSION_NUMBER)
         return error_set(err, RAYTRAIN_ECORRUPT,
                          "it is of version %lld; this is raytrain for version %d",
                          (long long)version, PART_VERSION_NUMBER);
     columns = H5Gopen2(file, PART_COLUMNS, H5P_DEFAULT);
     if (columns < 0)
-        return damaged(err, "it has no columns");
-    rc = columns_read(columns, t, err);
+        return part_file_damaged(err, "it has no columns");
+    rc = part_columns_read(columns, t, err);
     H5Gclose(columns);
     if (rc == 0 && (t->n_columns == 0 || t->rows != (uint64_t)rows))
-        rc = damaged(err, "its number of rows");
+        rc = part_file_damaged(err, "its number of rows");
     return rc;
 }
 
@@ -351,7 +351,7 @@ int part_read(struct table *t, struct error *err)
     h5_quiet_begin(&quiet);
     file = h5_open_fd(t->sources[0].fd, err);
     if (file >= 0) {
-        rc = file_read(file, t, err);
+        rc = part_file_read(file, t, err);
         H5Fclose(file);
     }
     h5_quiet_end(&quiet);

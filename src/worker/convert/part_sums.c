@@ -197,7 +197,8 @@ static int piece_verify(const struct verifying *v, const struct part_piece *p,
     return XXH3_64bits_digest(v->state) == p->hash ? 0 : part_damaged(v, p, err);
 }
 
-static int part_open(struct verifying *v, const json_t *part, struct error *err)
+static int verified_part_open(struct verifying *v, const json_t *part,
+                              struct error *err)
 {
     const char *name = json_string_value(json_object_get(part, "name"));
 
@@ -222,7 +223,7 @@ static int part_verify(struct verifying *v, const json_t *part, struct error *er
             rc = error_set(err, RAYTRAIN_ECORRUPT, "%s: index.json has no checksums",
                            v->directory);
         else if (v->from <= v->done && v->done < v->to) {
-            rc = v->fd < 0 ? part_open(v, part, err) : 0;
+            rc = v->fd < 0 ? verified_part_open(v, part, err) : 0;
             if (rc == 0)
                 rc = piece_verify(v, &p, err);
         }

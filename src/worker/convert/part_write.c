@@ -15,7 +15,7 @@ struct writing {
 };
 
 /* The arrays of a column are the streams of its checksums. */
-enum array { ROWS, ELEMENTS, INDICES, ARRAYS };
+enum part_array { ARRAY_ROWS, ARRAY_ELEMENTS, ARRAY_INDICES, ARRAYS };
 
 /* Where items of an array go: its stream, where it begins, and after so many others. */
 struct target {
@@ -23,8 +23,8 @@ struct target {
     uint64_t place, at;
 };
 
-static int items_write(const struct writing *w, const void *items, uint64_t n,
-                       size_t width, const struct target *to, struct error *err)
+static int part_items_write(const struct writing *w, const void *items, uint64_t n,
+                            size_t width, const struct target *to, struct error *err)
 {
     uint64_t offset = to->place + to->at * width;
 
@@ -65,36 +65,36 @@ static int ragged_write(struct writing *w, const struct frame_column *c, uint64_
                         const struct part_places *p, size_t stream, uint64_t row,
                         uint64_t *element, struct error *err)
 {
-    const struct target pairs = {stream + ROWS, p->rows, row},
-                        elements = {stream + ELEMENTS, p->elements, *element},
-                        indices = {stream + INDICES, p->indices, *element};
+    const struct target pairs = {stream + ARRAY_ROWS, p->rows, row},
+                        elements = {stream + ARRAY_ELEMENTS, p->elements, *element},
+                        indices = {stream + ARRAY_INDICES, p->indices, *element};
     uint64_t n = c->n_data;
 
     if (pairs_make(w, c, rows, *element, err) < 0 ||
-        items_write(w, w->pairs, rows, sizeof *w->pairs, &pairs, err) < 0 ||
-        items_write(w, c->data, n, frame_element_bytes(c), &elements, err) < 0)
+        part_items_write(w, w->pairs, rows, sizeof *w->pairs, &pairs, err) < 0 ||
+        part_items_write(w, c->data, n, frame_element_bytes(c), &elements, err) < 0)
         return -1;
     if (c->kind == FRAME_SPARSE &&
-        items_write(w, c->indices, n, sizeof *c->indices, &indices, err) < 0)
+        part_items_write(w, c->indices, n, sizeof *c->indices, &indices, err) < 0)
         return -1;
     *element += n;
     return 0;
 }
 
-static int block_write(struct writing *w, struct frame *f,
-                       const struct part_places places[], uint64_t row,
-                       uint64_t elements[], const int32_t *const codes[],
-                       struct error *err)
+static int part_block_write(struct writing *w, struct frame *f,
+                            const struct part_places places[], uint64_t row,
+                            uint64_t elements[], const int32_t *const codes[],
+                            struct error *err)
 {
     for (size_t i = 0; i < f->n_columns; i++) {
         struct frame_column *c = &f->columns[i];
-        const struct target rows = {i * ARRAYS + ROWS, places[i].rows, row};
+        const struct target rows = {i * ARRAYS + ARRAY_ROWS, places[i].rows, row};
         int rc;
 
         if (c->kind == FRAME_WORDS)
             codes_translate(c, f->rows, codes[i]);
         if (c->kind == FRAME_NUMBERS || c->kind == FRAME_WORDS)
-            rc = items_write(w, c->data, f->rows, frame_row_bytes(c), &rows, err);
+            rc = part_items_write(w, c->data, f->rows, frame_row_bytes(c), &rows, err);
         else
             rc = ragged_write(w, c, f->rows, &places[i], i * ARRAYS, row, &elements[i],
                               err);
@@ -120,7 +120,7 @@ int part_write(int fd, const char *path, const struct part_places places[],
     if (rc == 0)
         rc = spool_rewind(spool, err);
     while (rc == 0 && (rc = spool_next(spool, err)) == 0 && rows->rows > 0) {
-        rc = block_write(&w, rows, places, start->row + row, elements, codes, err);
+        rc = part_block_write(&w, rows, places, start->row + row, elements, codes, err);
         row += rows->rows;
     }
     if (rc == 0 && row != spool->n_rows) {

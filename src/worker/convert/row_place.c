@@ -9,9 +9,9 @@
 #include "convert/text_formats.h"
 
 /* The text of the key's files, decompressed. */
-static int line_find(const struct dataset_config *cfg, const char *format,
-                     struct text_source sources[], size_t n, uint64_t row,
-                     struct row_line *at)
+static int row_line_look_up(const struct dataset_config *cfg, const char *format,
+                            struct text_source sources[], size_t n, uint64_t row,
+                            struct row_line *at)
 {
     struct comm *self = comm_self_create(NULL);
     struct decompressed plain = {.n = 0};
@@ -40,7 +40,7 @@ static bool text_place(const struct dataset_config *cfg, uint64_t row, char *tex
     if (key)
         sources = conversion_key_sources(key, &n);
     if (sources &&
-        line_find(cfg, conversion_key_format(key), sources, n, row, &at) == 0)
+        row_line_look_up(cfg, conversion_key_format(key), sources, n, row, &at) == 0)
         snprintf(text, size, "%s:%llu", sources[at.source].path,
                  (unsigned long long)at.line);
     free(sources);

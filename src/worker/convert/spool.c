@@ -92,8 +92,8 @@ int spool_begin(struct spool *s, const struct frame *like,
 
 /* ---- Writing ---- */
 
-static int items_write(struct spool *s, const void *items, uint64_t n, size_t width,
-                       struct error *err)
+static int spool_items_write(struct spool *s, const void *items, uint64_t n,
+                             size_t width, struct error *err)
 {
     if (n == 0 || fwrite(items, width, n, s->stream) == n)
         return 0;
@@ -106,23 +106,23 @@ static int column_write(struct spool *s, size_t i, const struct frame_column *c,
     uint64_t n = rows;
 
     if (c->kind == FRAME_NUMBERS || c->kind == FRAME_WORDS)
-        return items_write(s, c->data, n, frame_row_bytes(c), err);
+        return spool_items_write(s, c->data, n, frame_row_bytes(c), err);
     n = c->offsets[rows];
     s->elements[i] += n;
-    if (items_write(s, &n, 1, sizeof n, err) < 0 ||
-        items_write(s, c->offsets, rows + 1, sizeof *c->offsets, err) < 0)
+    if (spool_items_write(s, &n, 1, sizeof n, err) < 0 ||
+        spool_items_write(s, c->offsets, rows + 1, sizeof *c->offsets, err) < 0)
         return -1;
     if (c->kind == FRAME_SPARSE &&
-        items_write(s, c->indices, n, sizeof *c->indices, err) < 0)
+        spool_items_write(s, c->indices, n, sizeof *c->indices, err) < 0)
         return -1;
-    return items_write(s, c->data, n, frame_element_bytes(c), err);
+    return spool_items_write(s, c->data, n, frame_element_bytes(c), err);
 }
 
 int spool_put(struct spool *s, const struct frame *rows, struct error *err)
 {
     if (rows->rows == 0)
         return 0;
-    if (items_write(s, &rows->rows, 1, sizeof rows->rows, err) < 0)
+    if (spool_items_write(s, &rows->rows, 1, sizeof rows->rows, err) < 0)
         return -1;
     for (size_t i = 0; i < s->rows.n_columns; i++)
         if (column_write(s, i, &rows->columns[s->columns[i]], rows->rows, err) < 0)

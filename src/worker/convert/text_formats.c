@@ -22,7 +22,7 @@ struct job {
 
 /* ---- CSV ---- */
 
-static bool wanted(const void *cfg, const char *column)
+static bool format_column_wanted(const void *cfg, const char *column)
 {
     return reader_wants(cfg, column);
 }
@@ -38,7 +38,7 @@ static int separated_convert(const struct job *j, char delimiter, struct error *
                                         .declared = declared,
                                         .n_declared = n_declared,
                                         .missing = {cfg->missing, cfg->n_missing},
-                                        .wanted = wanted,
+                                        .wanted = format_column_wanted,
                                         .wanted_arg = cfg};
     int rc = declared ? 0 : error_no_memory(err);
 
@@ -130,7 +130,7 @@ static const struct {
                 struct error *err);
 } formats[] = {TEXT_FORMATS(ROW)};
 
-static int unknown(const char *format, struct error *err)
+static int format_unknown(const char *format, struct error *err)
 {
     return error_set(err, RAYTRAIN_EINVAL, "there is no format of text \"%s\"", format);
 }
@@ -145,7 +145,7 @@ int text_format_convert(struct comm *comm, const struct dataset_config *cfg,
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i].format, format) == 0)
             return formats[i].convert(&job, err);
-    return unknown(format, err);
+    return format_unknown(format, err);
 }
 
 int text_format_line(const struct dataset_config *cfg, const char *format,
@@ -157,5 +157,5 @@ int text_format_line(const struct dataset_config *cfg, const char *format,
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strcmp(formats[i].format, format) == 0)
             return formats[i].line(&job, row, at, err);
-    return unknown(format, err);
+    return format_unknown(format, err);
 }
