@@ -111,8 +111,8 @@ int batch_read(struct frame *f, const struct table *t, const struct batch_rows *
 }
 
 /* Codes come from files. */
-static int codes_check(const struct frame_column *c, size_t n_words, uint64_t rows,
-                       struct error *err)
+static int batch_codes_check(const struct frame_column *c, size_t n_words,
+                             uint64_t rows, struct error *err)
 {
     const int32_t *codes = (const int32_t *)(const void *)c->data;
 
@@ -130,8 +130,8 @@ int batch_check(const struct frame *f, const struct table *t, struct error *err)
     for (size_t k = 0; k < t->n_columns; k++) {
         const struct dictionary *words = t->columns[k].words;
 
-        if (words &&
-            codes_check(&f->columns[k], dictionary_count(words), f->rows, err) < 0)
+        if (words && batch_codes_check(&f->columns[k], dictionary_count(words), f->rows,
+                                       err) < 0)
             return -1;
     }
     return 0;

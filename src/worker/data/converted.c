@@ -30,8 +30,8 @@ struct opening {
 
 /* ---- Tables ---- */
 
-static int part_open(const struct opening *o, const json_t *part, char path[PATH_MAX],
-                     struct table *t, struct error *err)
+static int converted_part_open(const struct opening *o, const json_t *part,
+                               char path[PATH_MAX], struct table *t, struct error *err)
 {
     const char *name = json_string_value(json_object_get(part, "name"));
     size_t index;
@@ -60,7 +60,8 @@ static int parts_open(const struct opening *o, const json_t *parts, struct table
 
     for (size_t i = 0; rc == 0 && i < n; i++) {
         names[i] = paths[i];
-        rc = part_open(o, json_array_get(parts, i), paths[i], &tables[i], err);
+        rc =
+            converted_part_open(o, json_array_get(parts, i), paths[i], &tables[i], err);
     }
     if (rc == 0)
         rc = table_concatenate(tables, names, n, out, err);
@@ -198,7 +199,7 @@ static int parts_accept(const struct opening *o, uint64_t rows, struct error *er
 }
 
 /* COLLECTIVE */
-static int convert(struct opening *o, struct error *err)
+static int converted_make(struct opening *o, struct error *err)
 {
     struct conversion_job job = {.cfg = o->cfg,
                                  .key = o->key,
@@ -243,7 +244,7 @@ static void parts_look(struct opening *o)
 }
 
 /* COLLECTIVE: what is to be converted, and what has been. */
-static int look(struct opening *o, struct error *err)
+static int converted_look(struct opening *o, struct error *err)
 {
     int rc = 0;
 
@@ -304,7 +305,7 @@ static int rows_open(struct opening *o, struct table *out, struct error *err)
     }
     json_decref(o->parts);
     o->parts = NULL;
-    if (convert(o, err) < 0)
+    if (converted_make(o, err) < 0)
         return -1;
     return table_open(o, out, err);
 }
@@ -333,7 +334,7 @@ static int private_open(struct opening *o, struct table *out, struct error *err)
 static int open_with(struct opening *o, bool *is_text, struct table *out,
                      struct error *err)
 {
-    int rc = look(o, err);
+    int rc = converted_look(o, err);
 
     *is_text = rc == 0 && o->key;
     if (!*is_text)

@@ -84,8 +84,8 @@ size_t dataset_row_bytes(const raytrain_dataset *ds, size_t i)
     return frame_row_bytes(&dataset_schema(ds)->columns[i]);
 }
 
-static const struct frame_column *column_find(const raytrain_dataset *ds,
-                                              const char *name, struct error *err)
+static const struct frame_column *shown_column_find(const raytrain_dataset *ds,
+                                                    const char *name, struct error *err)
 {
     const struct frame *schema = dataset_schema(ds);
     const struct frame_column *c = name ? frame_find(schema, name) : NULL;
@@ -103,7 +103,7 @@ static const struct frame_column *column_find(const raytrain_dataset *ds,
 int dataset_column_info(raytrain_dataset *ds, const char *column, raytrain_tensor *row,
                         struct error *err)
 {
-    const struct frame_column *c = column_find(ds, column, err);
+    const struct frame_column *c = shown_column_find(ds, column, err);
 
     return c ? column_row(ds, c, row, err) : -1;
 }
@@ -111,7 +111,7 @@ int dataset_column_info(raytrain_dataset *ds, const char *column, raytrain_tenso
 const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *column,
                                        struct error *err)
 {
-    const struct frame_column *c = column_find(ds, column, err);
+    const struct frame_column *c = shown_column_find(ds, column, err);
 
     if (c && c->kind != FRAME_WORDS)
         error_set(err, RAYTRAIN_ETYPE,
@@ -135,7 +135,7 @@ static uint64_t word_longest(const struct dictionary *words)
 int dataset_longest(raytrain_dataset *ds, const char *column, uint64_t first,
                     uint64_t n, uint64_t *longest, struct error *err)
 {
-    const struct frame_column *c = column_find(ds, column, err);
+    const struct frame_column *c = shown_column_find(ds, column, err);
     const struct column *stored = table_column(&ds->table, column);
 
     if (!c)
@@ -175,7 +175,7 @@ int dataset_ragged_bytes(const raytrain_dataset *ds, uint64_t batch, uint64_t *b
 const struct frame_column *dataset_frame_column(raytrain_dataset *ds,
                                                 const char *column, struct error *err)
 {
-    if (!column_find(ds, column, err))
+    if (!shown_column_find(ds, column, err))
         return NULL;
     if (!ds->delivered) {
         error_set(err, RAYTRAIN_EINVAL,

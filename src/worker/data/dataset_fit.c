@@ -4,7 +4,7 @@
  * holds a part. */
 #define BLOCK_BYTES ((size_t)1 << 20)
 
-struct range {
+struct fit_range {
     raytrain_dataset *ds;
     struct dataset_fit *fit;
     uint64_t first, end; /* rows */
@@ -13,7 +13,7 @@ struct range {
 
 static int range_rewind(void *arg, struct error *err)
 {
-    struct range *r = arg;
+    struct fit_range *r = arg;
 
     r->at = r->first;
     return dataset_state_set(r->ds, &(struct dataset_state){.position = r->first}, err);
@@ -30,7 +30,7 @@ static void batch_swap(struct frame *a, struct frame *b)
 
 static int range_next(void *arg, struct frame *frame, struct error *err)
 {
-    struct range *r = arg;
+    struct fit_range *r = arg;
     uint64_t left = r->end - r->at, rows = left < r->block ? left : r->block;
 
     if (r->fit->block && r->fit->block(r->fit->arg, r->total, err) < 0)
@@ -46,7 +46,7 @@ static int range_next(void *arg, struct frame *frame, struct error *err)
     return 1;
 }
 
-static uint64_t block_rows(const struct frame *schema)
+static uint64_t fit_block_rows(const struct frame *schema)
 {
     size_t bytes = 1;
 
@@ -68,11 +68,11 @@ int dataset_fit(raytrain_dataset *ds, struct comm *comm, struct dataset_fit *fit
 {
     const struct frame *schema = dataset_schema(ds);
     uint64_t n = dataset_rows(ds);
-    struct range range = {.ds = ds,
-                          .fit = fit,
-                          .first = rows_before(n, comm->rank, comm->size),
-                          .end = rows_before(n, comm->rank + 1, comm->size),
-                          .block = block_rows(schema)};
+    struct fit_range range = {.ds = ds,
+                              .fit = fit,
+                              .first = rows_before(n, comm->rank, comm->size),
+                              .end = rows_before(n, comm->rank + 1, comm->size),
+                              .block = fit_block_rows(schema)};
     const struct chain_source source = {
         .schema = schema, .rewind = range_rewind, .next = range_next, .arg = &range};
 

@@ -14,7 +14,7 @@
 
 /* Rows of a block: about BLOCK_BYTES, and whole bands of a file that has some. A
  * function of the table alone: it is part of what a position means. */
-static uint64_t block_rows(const struct table *t)
+static uint64_t table_block_rows(const struct table *t)
 {
     uint64_t bytes = 0, band = 1, rows;
 
@@ -39,7 +39,7 @@ struct order_kind dataset_table_order(const struct dataset_config *cfg,
 
 struct order_kind dataset_table_windows(const struct table *t, uint64_t rows)
 {
-    struct order_kind kind = {.block = block_rows(t)};
+    struct order_kind kind = {.block = table_block_rows(t)};
     uint64_t most = WINDOW_ROWS_MAX / kind.block;
 
     kind.window = (rows - 1) / kind.block + 1;

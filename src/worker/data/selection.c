@@ -32,7 +32,7 @@ static double half_value(const unsigned char *p, bool bfloat)
         return v_;                                                                     \
     }
 
-static bool is_real(raytrain_dtype dtype)
+static bool is_real_dtype(raytrain_dtype dtype)
 {
     return dtype == RAYTRAIN_FLOAT32 || dtype == RAYTRAIN_FLOAT64 ||
            dtype == RAYTRAIN_FLOAT16 || dtype == RAYTRAIN_BFLOAT16;
@@ -79,7 +79,7 @@ static wide integer_value(raytrain_dtype dtype, const unsigned char *p)
 
 /* The values that pass, of either sort, both ends included. A double has no place for
  * every integer: bounds are rounded into the range. */
-struct range {
+struct value_range {
     double real_min, real_max;
     wide min, max;
 };
@@ -93,9 +93,9 @@ static wide wide_of(double whole)
                                   : (wide)whole;
 }
 
-static struct range range_of(const struct filter_config *f)
+static struct value_range range_of(const struct filter_config *f)
 {
-    struct range r = {-INFINITY, INFINITY, wide_of(-INFINITY), wide_of(INFINITY)};
+    struct value_range r = {-INFINITY, INFINITY, wide_of(-INFINITY), wide_of(INFINITY)};
 
     if (f->has_min) {
         r.real_min = f->min;
@@ -113,10 +113,10 @@ static struct range range_of(const struct filter_config *f)
 }
 
 /* NaN does not. */
-static bool value_passes(const struct range *r, raytrain_dtype dtype,
+static bool value_passes(const struct value_range *r, raytrain_dtype dtype,
                          const unsigned char *p)
 {
-    if (is_real(dtype)) {
+    if (is_real_dtype(dtype)) {
         double value = real_value(dtype, p);
 
         return value >= r->real_min && value <= r->real_max;
@@ -132,7 +132,7 @@ static int block_mark(const struct dataset_config *cfg, const struct column *c,
                       const unsigned char *block, uint64_t first, uint64_t n,
                       unsigned char *bits, uint64_t *passed)
 {
-    const struct range range = range_of(&cfg->filter);
+    const struct value_range range = range_of(&cfg->filter);
 
     for (uint64_t i = 0; i < n; i++) {
         if (cfg->limit && *passed == cfg->limit)

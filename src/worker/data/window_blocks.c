@@ -53,7 +53,7 @@ struct taking {
     const uint32_t *slots;
 };
 
-static void rows_take(void *arg, const unsigned char *bytes)
+static void window_rows_copy(void *arg, const unsigned char *bytes)
 {
     const struct taking *t = arg;
     const struct window_reader *r = t->reader;
@@ -85,16 +85,16 @@ static bool rows_taken(struct window_reader *r, size_t column, const struct exte
     uint64_t offset = e->offset + (row - e->first) * bytes;
 
     if (s->map)
-        rows_take(&t, s->map + offset);
+        window_rows_copy(&t, s->map + offset);
     else
-        return r->views[e->source] &&
-               file_view_use(r->views[e->source], offset, n * bytes, rows_take, &t);
+        return r->views[e->source] && file_view_use(r->views[e->source], offset,
+                                                    n * bytes, window_rows_copy, &t);
     return true;
 }
 
 /* Rows row..row+n of a column, each by itself. */
-static int rows_read(struct window_reader *r, size_t column, uint64_t row, uint64_t n,
-                     const uint32_t *slots, struct error *err)
+static int window_column_read(struct window_reader *r, size_t column, uint64_t row,
+                              uint64_t n, const uint32_t *slots, struct error *err)
 {
     const struct column *c = &r->table->columns[column];
 
@@ -153,7 +153,7 @@ static int rows_scatter(struct window_reader *r, size_t column, const struct ext
         if (preadv(s->fd, v, n_vectors,
                    (off_t)(e->offset + (row + k - e->first) * bytes)) !=
                 (ssize_t)(taken * bytes) &&
-            rows_read(r, column, row + k, taken, slots + k, err) < 0)
+            window_column_read(r, column, row + k, taken, slots + k, err) < 0)
             return -1;
         k += taken;
     }
@@ -193,8 +193,8 @@ static bool any_ours(const uint32_t *slots, uint64_t n)
 }
 
 /* Rows first..first+n of the table, which lie in runs in the columns. */
-static int block_read(struct window_reader *r, uint64_t first, uint64_t n,
-                      const uint32_t *slots, struct error *err)
+static int window_block_read(struct window_reader *r, uint64_t first, uint64_t n,
+                             const uint32_t *slots, struct error *err)
 {
     const struct table *t = r->table;
     uint64_t run;
@@ -232,9 +232,9 @@ int window_blocks_read(struct window_reader *r, const struct epoch_order *o, uin
         uint64_t first, rows;
 
         window_order_block(w, place, &first, &rows);
-        if (block_read(r, first, rows,
-                       r->slots + (window_order_begin(w, place) - r->window.first),
-                       err) < 0)
+        if (window_block_read(
+                r, first, rows,
+                r->slots + (window_order_begin(w, place) - r->window.first), err) < 0)
             return -1;
     }
     if (r->blocks_done == r->window.blocks)

@@ -63,7 +63,7 @@ void window_rows_reset(struct window_rows *w)
 
 /* ---- Which rows ---- */
 
-static int slots_reserve(struct window_rows *w, uint64_t rows, struct error *err)
+static int row_slots_reserve(struct window_rows *w, uint64_t rows, struct error *err)
 {
     if (rows > w->slots_room) {
         free(w->slots);
@@ -77,7 +77,7 @@ static int slots_reserve(struct window_rows *w, uint64_t rows, struct error *err
 }
 
 /* Room for `more` rows. */
-static int rows_reserve(struct window_rows *w, uint64_t more, struct error *err)
+static int window_rows_reserve(struct window_rows *w, uint64_t more, struct error *err)
 {
     uint64_t room = w->n + more;
     uint32_t *places;
@@ -97,8 +97,8 @@ static int rows_reserve(struct window_rows *w, uint64_t more, struct error *err)
 
 /* Of the window in o->window, this rank's rows from the batch at *position on. Moves
  * *position to the first batch that is not all in it; returns how many rows there are. */
-static uint64_t slots_assign(struct window_rows *w, const struct epoch_order *o,
-                             uint64_t *position, uint64_t batch)
+static uint64_t row_slots_assign(struct window_rows *w, const struct epoch_order *o,
+                                 uint64_t *position, uint64_t batch)
 {
     uint64_t begin = o->window.first, end = begin + o->window.rows, n = 0;
 
@@ -145,10 +145,10 @@ static int rows_find(struct window_rows *w, struct epoch_order *o,
         uint64_t n;
 
         epoch_order_look(o, at);
-        if (slots_reserve(w, o->window.rows, err) < 0)
+        if (row_slots_reserve(w, o->window.rows, err) < 0)
             return -1;
-        n = slots_assign(w, o, &position, w->batch);
-        if (rows_reserve(w, n, err) < 0)
+        n = row_slots_assign(w, o, &position, w->batch);
+        if (window_rows_reserve(w, n, err) < 0)
             return -1;
         numbers_set(w, o);
         at = o->window.first + o->window.rows;
@@ -158,7 +158,7 @@ static int rows_find(struct window_rows *w, struct epoch_order *o,
 
 /* ---- Their elements ---- */
 
-static int columns_read(struct window_rows *w, struct error *err)
+static int window_columns_read(struct window_rows *w, struct error *err)
 {
     const struct table *t = w->table;
 
@@ -202,8 +202,8 @@ static int ragged_take(const struct frame_column *from, const uint32_t *places,
     return 0;
 }
 
-static int rows_take(struct window_rows *w, uint64_t n, struct frame *f,
-                     struct error *err)
+static int window_rows_take(struct window_rows *w, uint64_t n, struct frame *f,
+                            struct error *err)
 {
     const uint32_t *places = w->places + w->handed_out;
 
@@ -238,12 +238,12 @@ int window_rows_read(struct window_rows *w, struct epoch_order *order,
         w->batch = batch;
         w->position = position;
         w->handed_out = 0;
-        if (rows_find(w, order, &p, err) < 0 || columns_read(w, err) < 0) {
+        if (rows_find(w, order, &p, err) < 0 || window_columns_read(w, err) < 0) {
             window_rows_reset(w);
             return -1;
         }
     }
-    if (rows_take(w, p.count, f, err) < 0) {
+    if (window_rows_take(w, p.count, f, err) < 0) {
         window_rows_reset(w);
         return -1;
     }

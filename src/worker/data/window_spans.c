@@ -101,7 +101,7 @@ unsigned char *window_row_place(const struct window_reader *r, size_t column,
 
 /* ---- Windows ---- */
 
-static int slots_reserve(struct window_reader *r, uint64_t rows, struct error *err)
+static int span_slots_reserve(struct window_reader *r, uint64_t rows, struct error *err)
 {
     if (rows > r->slots_room) {
         free(r->slots);
@@ -115,8 +115,8 @@ static int slots_reserve(struct window_reader *r, uint64_t rows, struct error *e
 }
 
 /* Positions first..end of the window are this rank's rows from `row` on. */
-static void slots_assign(struct window_reader *r, const struct epoch_order *o,
-                         uint64_t first, uint64_t end, uint64_t row)
+static void span_slots_assign(struct window_reader *r, const struct epoch_order *o,
+                              uint64_t first, uint64_t end, uint64_t row)
 {
     const uint32_t *places = o->places - o->window.first;
 
@@ -135,7 +135,7 @@ static void window_assign(struct window_reader *r, const struct epoch_order *o)
         uint64_t stop = p.first + p.count < end ? p.first + p.count : end;
 
         if (first < stop)
-            slots_assign(r, o, first, stop, r->last_row + (first - p.first));
+            span_slots_assign(r, o, first, stop, r->last_row + (first - p.first));
         if (p.first + p.count > end)
             return;
         r->last.position = p.end;
@@ -157,7 +157,7 @@ int window_open(struct window_reader *r, struct epoch_order *o, struct error *er
     epoch_order_look(o, r->window_end);
     r->base = r->assigned;
     r->blocks_done = 0;
-    if (slots_reserve(r, o->window.rows, err) < 0)
+    if (span_slots_reserve(r, o->window.rows, err) < 0)
         return -1;
     window_assign(r, o);
     if (spans_extend(r, r->assigned, err) < 0)
