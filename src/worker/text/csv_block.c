@@ -241,7 +241,8 @@ static int word_put(struct csv_column *c, struct frame_column *to, uint64_t row,
     return p->n == DICTIONARY_AHEAD ? words_put(c, to, err) : 0;
 }
 
-static int text_put(struct frame_column *to, uint64_t row, const char *text, size_t n)
+static int csv_text_put(struct frame_column *to, uint64_t row, const char *text,
+                        size_t n)
 {
     if (n > 0)
         memcpy(to->data + to->offsets[row], text, n);
@@ -253,7 +254,7 @@ static int text_put(struct frame_column *to, uint64_t row, const char *text, siz
 static int missing_put(struct frame_column *to, uint64_t row)
 {
     if (to->kind == FRAME_TEXT)
-        return text_put(to, row, NULL, 0);
+        return csv_text_put(to, row, NULL, 0);
     ((int32_t *)(void *)to->data)[row] = -1;
     return 0;
 }
@@ -283,7 +284,7 @@ static int field_as_text(struct csv_block *b, size_t i, uint64_t row, struct err
     else if (to->kind == FRAME_WORDS)
         rc = word_put(c, to, row, text, n, text != b->cursor.unquoted, err);
     else
-        rc = text_put(to, row, text, n);
+        rc = csv_text_put(to, row, text, n);
     return rc < 0 ? FAILED : (int)end;
 }
 
@@ -408,8 +409,8 @@ static uint64_t rows_most(const struct csv_block *b, const char *bytes, size_t n
 }
 
 /* Memory for the rows of the text. */
-static int rows_reserve(struct csv_block *b, const char *bytes, size_t n,
-                        struct error *err)
+static int csv_rows_reserve(struct csv_block *b, const char *bytes, size_t n,
+                            struct error *err)
 {
     uint64_t most = rows_most(b, bytes, n);
 
@@ -465,7 +466,7 @@ static int records_parse_typed(struct csv_block *b, const struct csv_text *text,
         b->cursor.end = text->bytes + text->n;
         b->cursor.last = text->last;
         b->cursor.delimiter = b->delimiter;
-        if (rows_reserve(b, text->bytes, text->n, err) < 0 ||
+        if (csv_rows_reserve(b, text->bytes, text->n, err) < 0 ||
             records_parse(b, text, err) < 0)
             return -1;
         if (!types_take(b))

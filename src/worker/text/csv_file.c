@@ -19,7 +19,7 @@
 #define SAMPLE_BYTES ((size_t)64 * 1024)
 #define PASSES       2 /* the first one sees all values */
 
-struct conversion {
+struct csv_conversion {
     struct comm *comm;
     const struct csv_options *options;
     const struct row_sink *sink;
@@ -35,7 +35,7 @@ struct conversion {
     bool stale;      /* types have changed since: rows are not for the sink */
 };
 
-static size_t block_bytes(const struct conversion *c)
+static size_t block_bytes(const struct csv_conversion *c)
 {
     size_t wide = c->files.names.n * COLUMN_BYTES;
 
@@ -65,7 +65,7 @@ static int declare(struct csv_column *columns, size_t n,
                      quote(declared->column, name), csv_type_name(declared->type));
 }
 
-static int columns_make(struct conversion *c, struct error *err)
+static int columns_make(struct csv_conversion *c, struct error *err)
 {
     const struct csv_options *o = c->options;
     struct csv_column *columns;
@@ -90,7 +90,7 @@ static int columns_make(struct conversion *c, struct error *err)
 
 /* ---- Blocks ---- */
 
-static int room_make(struct conversion *c, size_t room, struct error *err)
+static int csv_room_make(struct csv_conversion *c, size_t room, struct error *err)
 {
     char *grown;
 
@@ -110,18 +110,18 @@ static int room_make(struct conversion *c, size_t room, struct error *err)
 }
 
 /* Read the n bytes from `at` on, or up to the end of the file. */
-static int block_read(struct conversion *c, const struct text_file *f, uint64_t at,
-                      size_t *n, struct error *err)
+static int csv_block_read(struct csv_conversion *c, const struct text_file *f,
+                          uint64_t at, size_t *n, struct error *err)
 {
     if (f->size - at < *n)
         *n = (size_t)(f->size - at);
-    if (room_make(c, *n + 1, err) < 0)
+    if (csv_room_make(c, *n + 1, err) < 0)
         return -1;
     return text_read(f, c->bytes, *n, at, err);
 }
 
 /* Where the first record of the piece begins, and whether another one ended there. */
-static int piece_begin(struct conversion *c, const struct text_file *f,
+static int piece_begin(struct csv_conversion *c, const struct text_file *f,
                        const struct csv_piece *piece, uint64_t *at, bool *record,
                        struct error *err)
 {
@@ -132,7 +132,7 @@ static int piece_begin(struct conversion *c, const struct text_file *f,
     while (state != CSV_RECORD && *at < piece->to) {
         size_t n = block_bytes(c);
 
-        if (block_read(c, f, *at, &n, err) < 0)
+        if (csv_block_read(c, f, *at, &n, err) < 0)
             return -1;
         *at += csv_scan_line(c->files.delimiter, &state, c->bytes, n, record);
     }
@@ -142,8 +142,8 @@ static int piece_begin(struct conversion *c, const struct text_file *f,
 }
 
 /* Parse records from *at on, up to those that begin at `stop`, out of about n bytes. */
-static int block_parse(struct conversion *c, const struct text_file *f, uint64_t *at,
-                       uint64_t stop, size_t n, struct error *err)
+static int block_parse(struct csv_conversion *c, const struct text_file *f,
+                       uint64_t *at, uint64_t stop, size_t n, struct error *err)
 {
     size_t used = 0;
 
@@ -151,7 +151,7 @@ static int block_parse(struct conversion *c, const struct text_file *f, uint64_t
         struct csv_text text = {.limit = stop - *at < SIZE_MAX ? (size_t)(stop - *at)
                                                                : SIZE_MAX};
 
-        if (block_read(c, f, *at, &n, err) < 0)
+        if (csv_block_read(c, f, *at, &n, err) < 0)
             return -1;
         text.bytes = c->bytes;
         text.n = n;
@@ -165,7 +165,7 @@ static int block_parse(struct conversion *c, const struct text_file *f, uint64_t
 
 /* ---- Passes ---- */
 
-static int rows_put(struct conversion *c, struct error *err)
+static int csv_rows_put(struct csv_conversion *c, struct error *err)
 {
     const struct frame *rows = &c->block.rows;
     uint64_t first = c->row;
@@ -178,7 +178,7 @@ static int rows_put(struct conversion *c, struct error *err)
     return c->sink->put(c->arg, first, rows, err);
 }
 
-static int piece_parse(struct conversion *c, const struct csv_piece *piece,
+static int piece_parse(struct csv_conversion *c, const struct csv_piece *piece,
                        struct error *err)
 {
     struct text_file f = TEXT_FILE_INIT;
@@ -193,7 +193,7 @@ static int piece_parse(struct conversion *c, const struct csv_piece *piece,
     while (rc == 0 && at < piece->to) {
         rc = block_parse(c, &f, &at, piece->to, block_bytes(c), err);
         if (rc == 0)
-            rc = rows_put(c, err);
+            rc = csv_rows_put(c, err);
     }
     if (rc == 0)
         rc = text_unchanged(&f, err);
@@ -201,7 +201,7 @@ static int piece_parse(struct conversion *c, const struct csv_piece *piece,
     return rc;
 }
 
-static int range_parse(struct conversion *c, struct error *err)
+static int range_parse(struct csv_conversion *c, struct error *err)
 {
     struct csv_piece piece = {0};
     int rc = 0;
@@ -215,7 +215,7 @@ static int range_parse(struct conversion *c, struct error *err)
 }
 
 /* The values of a few records. Errors are left to the pass. */
-static void sample_parse(struct conversion *c, const struct csv_piece *sample)
+static void sample_parse(struct csv_conversion *c, const struct csv_piece *sample)
 {
     struct text_file f = TEXT_FILE_INIT;
     size_t n = block_bytes(c) < SAMPLE_BYTES ? block_bytes(c) : SAMPLE_BYTES;
@@ -230,7 +230,7 @@ static void sample_parse(struct conversion *c, const struct csv_piece *sample)
 
 /* COLLECTIVE: the types that follow from the values that all ranks have seen; *changed:
  * the sink knows others. */
-static int types_agree(struct conversion *c, bool *changed, struct error *err)
+static int types_agree(struct csv_conversion *c, bool *changed, struct error *err)
 {
     size_t n = c->block.n_columns;
     int64_t *bits = calloc(n * CSV_SEEN_BITS + 1, sizeof *bits);
@@ -266,7 +266,7 @@ static int changed_meanwhile(struct error *err)
 }
 
 /* COLLECTIVE: have all ranks together parsed the rows that the scan found? */
-static int rows_check(struct conversion *c, struct error *err)
+static int rows_check(struct csv_conversion *c, struct error *err)
 {
     int64_t parsed = (int64_t)c->parsed;
 
@@ -276,7 +276,7 @@ static int rows_check(struct conversion *c, struct error *err)
 }
 
 /* COLLECTIVE: all rows to the sink. */
-static int pass(struct conversion *c, struct error *err)
+static int csv_pass(struct csv_conversion *c, struct error *err)
 {
     int rc = csv_block_restart(&c->block, err);
 
@@ -289,7 +289,7 @@ static int pass(struct conversion *c, struct error *err)
     return rc == 0 ? rows_check(c, err) : rc;
 }
 
-static int passes(struct conversion *c, struct error *err)
+static int csv_passes(struct csv_conversion *c, struct error *err)
 {
     bool changed = true;
 
@@ -298,7 +298,7 @@ static int passes(struct conversion *c, struct error *err)
     if (types_agree(c, &changed, err) < 0)
         return -1;
     for (int i = 0; i < PASSES; i++) {
-        if (pass(c, err) < 0 || types_agree(c, &changed, err) < 0)
+        if (csv_pass(c, err) < 0 || types_agree(c, &changed, err) < 0)
             return -1;
         if (!changed)
             return 0;
@@ -308,7 +308,8 @@ static int passes(struct conversion *c, struct error *err)
 
 /* ---- What the user should know ---- */
 
-static void integers_note(const struct conversion *c, const struct csv_column *column)
+static void integers_note(const struct csv_conversion *c,
+                          const struct csv_column *column)
 {
     char text[QUOTE_TEXT_MAX + 256], name[QUOTE_TEXT_MAX];
     bool large = column->seen & CSV_SEEN_LARGE;
@@ -323,7 +324,7 @@ static void integers_note(const struct conversion *c, const struct csv_column *c
 }
 
 /* Rank 0, when the types are known. */
-static void columns_note(const struct conversion *c)
+static void columns_note(const struct csv_conversion *c)
 {
     for (size_t i = 0; c->sink->warn && i < c->block.n_columns; i++) {
         const struct csv_column *column = &c->block.columns[i];
@@ -336,7 +337,7 @@ static void columns_note(const struct conversion *c)
 /* ---- The end ---- */
 
 /* COLLECTIVE: the sink gets the words of all ranks. */
-static int words_end(struct conversion *c, struct error *err)
+static int words_end(struct csv_conversion *c, struct error *err)
 {
     struct frame *rows = &c->block.rows;
     size_t n = c->block.n_columns;
@@ -365,8 +366,9 @@ static int words_end(struct conversion *c, struct error *err)
     return rc;
 }
 
-static int convert(struct conversion *c, const struct text_source sources[], size_t n,
-                   struct error *err)
+static int csv_files_convert(struct csv_conversion *c,
+                             const struct text_source sources[], size_t n,
+                             struct error *err)
 {
     const struct csv_options *o = c->options;
 
@@ -374,7 +376,7 @@ static int convert(struct conversion *c, const struct text_source sources[], siz
                        err) < 0 ||
         columns_make(c, err) < 0 ||
         csv_range_scan(c->comm, &c->range, &c->files, block_bytes(c), err) < 0 ||
-        passes(c, err) < 0)
+        csv_passes(c, err) < 0)
         return -1;
     if (c->comm->rank == 0)
         columns_note(c);
@@ -385,17 +387,17 @@ int csv_convert(struct comm *comm, const struct text_source sources[], size_t n,
                 const struct csv_options *options, const struct row_sink *sink,
                 void *arg, struct error *err)
 {
-    struct conversion c = {.comm = comm,
-                           .options = options,
-                           .sink = sink,
-                           .arg = arg,
-                           .block = {.rows = FRAME_INIT}};
+    struct csv_conversion c = {.comm = comm,
+                               .options = options,
+                               .sink = sink,
+                               .arg = arg,
+                               .block = {.rows = FRAME_INIT}};
     int rc;
 
     if (options->delimiter && strchr("\"\r\n", options->delimiter))
         return error_set(err, RAYTRAIN_EINVAL,
                          "a quote, or an end of line, cannot be the delimiter");
-    rc = convert(&c, sources, n, err);
+    rc = csv_files_convert(&c, sources, n, err);
     csv_block_clear(&c.block);
     csv_files_clear(&c.files);
     free(c.types);

@@ -108,8 +108,8 @@ static int name_append(struct csv_names *names, const char *text, size_t n,
     return 0;
 }
 
-static int record_read(struct csv_cursor *c, struct csv_names *names, bool *cut,
-                       struct error *err)
+static int csv_record_read(struct csv_cursor *c, struct csv_names *names, bool *cut,
+                           struct error *err)
 {
     enum csv_end end;
     const char *text;
@@ -138,7 +138,7 @@ int csv_names_read(char delimiter, const char *bytes, size_t n, bool last,
     *names = (struct csv_names){0};
     *cut = false;
     if (csv_record_find(&c, c.end))
-        rc = record_read(&c, names, cut, err);
+        rc = csv_record_read(&c, names, cut, err);
     else
         *cut = !last;
     *used = (size_t)(c.at - bytes);
@@ -165,7 +165,7 @@ static void naming_clear(struct naming *n)
     free(n->times);
 }
 
-static bool is_used(const struct naming *n, const char *name, size_t length)
+static bool csv_name_is_used(const struct naming *n, const char *name, size_t length)
 {
     return dictionary_find(n->taken, name, length) >= 0 ||
            dictionary_find(n->given, name, length) >= 0;
@@ -206,8 +206,8 @@ static int naming_init(struct naming *n, const struct csv_names *names,
 
 /* Make a name of another one, by a number after it; *times is the last one that was
  * used. */
-static int name_make(const struct naming *n, const char *name, size_t *times,
-                     char own[RAYTRAIN_NAME_MAX + 1], struct error *err)
+static int csv_name_make(const struct naming *n, const char *name, size_t *times,
+                         char own[RAYTRAIN_NAME_MAX + 1], struct error *err)
 {
     size_t room = RAYTRAIN_NAME_MAX + 1, length;
     char quoted[QUOTE_TEXT_MAX];
@@ -217,7 +217,7 @@ static int name_make(const struct naming *n, const char *name, size_t *times,
         if (length >= room)
             return error_set(err, RAYTRAIN_EINVAL, "several columns are named %s",
                              quote(name, quoted));
-    } while (is_used(n, own, length));
+    } while (csv_name_is_used(n, own, length));
     return 0;
 }
 
@@ -234,12 +234,12 @@ static int column_name(struct naming *n, size_t i, const char *name,
         times = &n->times[dictionary_find(n->given, name, strlen(name))];
         again = dictionary_find(n->taken, name, strlen(name)) >= 0;
     } else {
-        again = is_used(n, unnamed,
-                        (size_t)snprintf(unnamed, sizeof unnamed, "Unnamed: %zu", i));
+        again = csv_name_is_used(
+            n, unnamed, (size_t)snprintf(unnamed, sizeof unnamed, "Unnamed: %zu", i));
         name = unnamed;
     }
     strcpy(own, name);
-    if (again && name_make(n, name, times, own, err) < 0)
+    if (again && csv_name_make(n, name, times, own, err) < 0)
         return -1;
     return dictionary_add(n->taken, own, strlen(own), &code, err);
 }

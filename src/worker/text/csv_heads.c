@@ -19,7 +19,7 @@ struct head {
     uint64_t after; /* where the next record may begin */
 };
 
-static int64_t *zeros(size_t n, struct error *err)
+static int64_t *heads_zeros(size_t n, struct error *err)
 {
     int64_t *numbers = calloc(n + 1, sizeof *numbers);
 
@@ -141,8 +141,8 @@ static int look_at(struct look *l, look_func func, bool all, struct error *err)
     return comm_agree(l->comm, rc, err);
 }
 
-static int size_note(struct look *l, size_t i, const struct text_file *f,
-                     struct error *err)
+static int heads_size_note(struct look *l, size_t i, const struct text_file *f,
+                           struct error *err)
 {
     struct head h = {.any = true};
     char any = ',';
@@ -214,12 +214,12 @@ static int sum(struct look *l, int64_t *numbers, struct error *err)
                                    err);
 }
 
-static int look(struct look *l, struct error *err)
+static int heads_look(struct look *l, struct error *err)
 {
     struct csv_files *files = l->files;
     size_t first = 0;
 
-    if (look_at(l, size_note, true, err) < 0 || sum(l, files->sizes, err) < 0 ||
+    if (look_at(l, heads_size_note, true, err) < 0 || sum(l, files->sizes, err) < 0 ||
         sum(l, l->records, err) < 0)
         return -1;
     while (first < files->n && !l->records[first])
@@ -248,14 +248,14 @@ int csv_files_look(struct comm *comm, struct csv_files *files,
     *files = (struct csv_files){.sources = sources, .n = n, .delimiter = delimiter};
     if (n == 0)
         return error_set(err, RAYTRAIN_EINVAL, "there is no file to read");
-    files->starts = zeros(n, err);
-    files->sizes = zeros(n, err);
-    l.records = zeros(n, err);
+    files->starts = heads_zeros(n, err);
+    files->sizes = heads_zeros(n, err);
+    l.records = heads_zeros(n, err);
     if (!files->starts || !files->sizes || !l.records)
         rc = -1;
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = look(&l, err);
+        rc = heads_look(&l, err);
     free(l.records);
     return rc;
 }

@@ -5,7 +5,7 @@
 
 /* ---- Pieces ---- */
 
-static uint64_t file_bytes(const struct csv_files *files, size_t i)
+static uint64_t csv_file_bytes(const struct csv_files *files, size_t i)
 {
     return (uint64_t)(files->sizes[i] - files->starts[i]);
 }
@@ -16,7 +16,7 @@ bool csv_range_piece(const struct csv_range *range, struct csv_piece *piece)
 
     while (piece->next < files->n && piece->base < range->to) {
         size_t file = piece->next++;
-        uint64_t base = piece->base, n = file_bytes(files, file);
+        uint64_t base = piece->base, n = csv_file_bytes(files, file);
         uint64_t from = range->from > base ? range->from - base : 0;
         uint64_t to = range->to < base + n ? range->to - base : n;
 
@@ -37,7 +37,7 @@ static void range_share(struct csv_range *range, int rank, int size)
     uint64_t all = 0;
 
     for (size_t i = 0; i < range->files->n; i++)
-        all += file_bytes(range->files, i);
+        all += csv_file_bytes(range->files, i);
     range->from = (uint64_t)((unsigned __int128)all * (unsigned)rank / (unsigned)size);
     range->to =
         (uint64_t)((unsigned __int128)all * (unsigned)(rank + 1) / (unsigned)size);

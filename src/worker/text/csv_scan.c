@@ -336,8 +336,9 @@ const char *csv_way_name(const struct csv_way *way)
     return way->name;
 }
 
-static uint64_t run(const struct csv_way *way, const struct table *t, char delimiter,
-                    uint8_t *state, const char *at, const char *end)
+static uint64_t scan_run(const struct csv_way *way, const struct table *t,
+                         char delimiter, uint8_t *state, const char *at,
+                         const char *end)
 {
     if (*state == CSV_OPEN ||
         (*state == CSV_QUOTED && !memchr(at, '"', (size_t)(end - at))))
@@ -388,7 +389,8 @@ void csv_scan_add_by(const struct csv_way *way, struct csv_scan *s, char delimit
         for (uint8_t i = 0; i < CSV_STATES; i++) {
             step.state[i] = i;
             step.records[i] =
-                present >> i & 1 ? run(way, &t, delimiter, &step.state[i], at, end) : 0;
+                present >> i & 1 ? scan_run(way, &t, delimiter, &step.state[i], at, end)
+                                 : 0;
         }
         step_take(s, &step);
     }

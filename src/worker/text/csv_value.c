@@ -55,7 +55,7 @@ static bool among(const char *at, size_t n, const char *texts)
     return false;
 }
 
-static bool blank(char c)
+static bool is_csv_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
@@ -68,7 +68,7 @@ static bool truth(const char *at, size_t n, int64_t *value)
 }
 
 /* A sign and digits? */
-static bool whole(const char *at, const char *end)
+static bool is_whole_number(const char *at, const char *end)
 {
     at += at < end && (*at == '-' || *at == '+');
     while (at < end && *at >= '0' && *at <= '9')
@@ -85,9 +85,9 @@ unsigned csv_value(const struct missing_texts *missing, const char *at, size_t n
         return CSV_SEEN_MISSING;
     if (truth(at, n, &value->integer))
         return CSV_SEEN_BOOL;
-    while (at < end && blank(*at))
+    while (at < end && is_csv_blank(*at))
         at++;
-    while (at < end && blank(end[-1]))
+    while (at < end && is_csv_blank(end[-1]))
         end--;
     if (at == end)
         return CSV_SEEN_WORD;
@@ -98,6 +98,6 @@ unsigned csv_value(const struct missing_texts *missing, const char *at, size_t n
     }
     /* Other spellings of nan are words. */
     if (number_float64(at, end, &value->number) == end && !isnan(value->number))
-        return whole(at, end) ? CSV_SEEN_LARGE : CSV_SEEN_FLOAT64;
+        return is_whole_number(at, end) ? CSV_SEEN_LARGE : CSV_SEEN_FLOAT64;
     return CSV_SEEN_WORD;
 }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /* Rank 0: those of all ranks, sorted, as bytes. */
-static int sorted(int ranks, const unsigned char *gathered, const size_t sizes[],
-                  unsigned char **bytes, size_t *n, struct error *err)
+static int words_sorted(int ranks, const unsigned char *gathered, const size_t sizes[],
+                        unsigned char **bytes, size_t *n, struct error *err)
 {
     struct dictionary *d = dictionary_create();
     int rc = d ? 0 : error_no_memory(err);
@@ -22,9 +22,9 @@ static int sorted(int ranks, const unsigned char *gathered, const size_t sizes[]
     return rc;
 }
 
-/* COLLECTIVE: *bytes, malloc'ed, are what sorted() makes. */
-static int exchange(struct comm *comm, const unsigned char *own, size_t n_own,
-                    unsigned char **bytes, size_t *n, struct error *err)
+/* COLLECTIVE: *bytes, malloc'ed, are what words_sorted() makes. */
+static int words_exchange(struct comm *comm, const unsigned char *own, size_t n_own,
+                          unsigned char **bytes, size_t *n, struct error *err)
 {
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
     int rc = comm_agree(comm, sizes ? 0 : error_no_memory(err), err);
@@ -34,7 +34,7 @@ static int exchange(struct comm *comm, const unsigned char *own, size_t n_own,
         rc = comm->ops->gatherv(comm, own, n_own, &gathered, sizes, 0, err);
     if (rc == 0) {
         if (comm->rank == 0)
-            rc = sorted(comm->size, gathered, sizes, bytes, n, err);
+            rc = words_sorted(comm->size, gathered, sizes, bytes, n, err);
         rc = comm_agree(comm, rc, err);
     }
     free(gathered);
@@ -92,7 +92,7 @@ static int merge(struct comm *comm, const struct dictionary *own,
         rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = exchange(comm, packed, n_packed, &bytes, &n, err);
+        rc = words_exchange(comm, packed, n_packed, &bytes, &n, err);
     free(packed);
     if (rc == 0) {
         rc = dictionary_unpack(*all, bytes, n, NULL, err);

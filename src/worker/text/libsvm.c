@@ -8,7 +8,7 @@
 
 #define PASSES 2 /* the first one sees all rows */
 
-struct conversion {
+struct libsvm_conversion {
     struct comm *comm;
     const struct libsvm_options *options;
     const struct row_sink *sink;
@@ -26,12 +26,12 @@ struct conversion {
 /* ---- Columns ---- */
 
 /* An index 0 is an error. */
-static bool strict(const struct conversion *c)
+static bool strict(const struct libsvm_conversion *c)
 {
     return c->options->base == LIBSVM_FROM_ONE;
 }
 
-static unsigned first_feature(const struct conversion *c)
+static unsigned first_feature(const struct libsvm_conversion *c)
 {
     switch (c->options->base) {
     case LIBSVM_FROM_ZERO:
@@ -44,7 +44,7 @@ static unsigned first_feature(const struct conversion *c)
 }
 
 /* Have rows been seen that the columns do not suit? */
-static bool outgrown(const struct conversion *c)
+static bool outgrown(const struct libsvm_conversion *c)
 {
     const struct libsvm_block *b = &c->block;
 
@@ -53,7 +53,7 @@ static bool outgrown(const struct conversion *c)
 }
 
 /* COLLECTIVE: the columns that follow from what all ranks have seen. */
-static int columns_agree(struct conversion *c, bool *changed, struct error *err)
+static int columns_agree(struct libsvm_conversion *c, bool *changed, struct error *err)
 {
     struct libsvm_block *b = &c->block;
     int64_t seen[] = {b->seen.weight, b->seen.query, b->seen.zero, b->seen.last};
@@ -74,16 +74,17 @@ static int columns_agree(struct conversion *c, bool *changed, struct error *err)
 /* The first block of this rank. Errors are left to the pass. */
 static int block_sample(void *arg, const struct line_block *block, struct error *err)
 {
-    struct conversion *c = arg;
+    struct libsvm_conversion *c = arg;
 
     (void)err;
     (void)libsvm_block_parse(&c->block, block->bytes, block->n, strict(c), NULL);
     return 1;
 }
 
-static int block_put(void *arg, const struct line_block *block, struct error *err)
+static int libsvm_block_put(void *arg, const struct line_block *block,
+                            struct error *err)
 {
-    struct conversion *c = arg;
+    struct libsvm_conversion *c = arg;
     struct libsvm_block *b = &c->block;
     uint64_t first = c->row;
 
@@ -102,14 +103,14 @@ static int block_put(void *arg, const struct line_block *block, struct error *er
     return c->sink->put(c->arg, first, &b->rows, err);
 }
 
-static int rows_put(struct conversion *c, struct error *err)
+static int libsvm_rows_put(struct libsvm_conversion *c, struct error *err)
 {
     c->stale = c->some_without = false;
-    return line_range_rows(&c->range, block_put, c, &c->row, err);
+    return line_range_rows(&c->range, libsvm_block_put, c, &c->row, err);
 }
 
 /* Some rows have a qid, and this rank has one that has not. */
-static int no_query(const struct conversion *c, struct error *err)
+static int no_query(const struct libsvm_conversion *c, struct error *err)
 {
     struct text_file f = TEXT_FILE_INIT;
 
@@ -123,15 +124,15 @@ static int no_query(const struct conversion *c, struct error *err)
 }
 
 /* COLLECTIVE: all rows to the sink. */
-static int pass(struct conversion *c, struct error *err)
+static int libsvm_pass(struct libsvm_conversion *c, struct error *err)
 {
     int rc = c->sink->begin(c->arg, &c->block.rows, c->range.rows, err);
 
     rc = comm_agree(c->comm, rc, err);
-    return rc == 0 ? comm_agree(c->comm, rows_put(c, err), err) : rc;
+    return rc == 0 ? comm_agree(c->comm, libsvm_rows_put(c, err), err) : rc;
 }
 
-static int passes(struct conversion *c, struct error *err)
+static int libsvm_passes(struct libsvm_conversion *c, struct error *err)
 {
     bool changed;
     int rc;
@@ -141,7 +142,7 @@ static int passes(struct conversion *c, struct error *err)
     if (rc < 0 || columns_agree(c, &changed, err) < 0)
         return -1;
     for (int i = 0; i < PASSES; i++) {
-        if (pass(c, err) < 0 || columns_agree(c, &changed, err) < 0)
+        if (libsvm_pass(c, err) < 0 || columns_agree(c, &changed, err) < 0)
             return -1;
         rc = c->block.query && c->some_without ? no_query(c, err) : 0;
         if (comm_agree(c->comm, rc, err) < 0)
@@ -156,7 +157,7 @@ static int passes(struct conversion *c, struct error *err)
 
 /* ---- The end ---- */
 
-static int finish(struct conversion *c, struct error *err)
+static int libsvm_finish(struct libsvm_conversion *c, struct error *err)
 {
     struct frame *rows = &c->block.rows;
     struct frame_column *features = &rows->columns[rows->n_columns - 1];
@@ -171,7 +172,8 @@ int libsvm_convert(struct comm *comm, const struct text_source sources[], size_t
                    const struct libsvm_options *options, const struct row_sink *sink,
                    void *arg, struct error *err)
 {
-    struct conversion c = {.comm = comm, .options = options, .sink = sink, .arg = arg};
+    struct libsvm_conversion c = {
+        .comm = comm, .options = options, .sink = sink, .arg = arg};
     int rc = comm_agree(comm, libsvm_block_init(&c.block, err), err);
 
     if (rc == 0)
@@ -179,9 +181,9 @@ int libsvm_convert(struct comm *comm, const struct text_source sources[], size_t
     if (rc == 0)
         rc = line_range_count(comm, &c.range, libsvm_rows, err);
     if (rc == 0)
-        rc = passes(&c, err);
+        rc = libsvm_passes(&c, err);
     if (rc == 0)
-        rc = finish(&c, err);
+        rc = libsvm_finish(&c, err);
     line_range_clear(&c.range);
     libsvm_block_clear(&c.block);
     return rc;

@@ -19,8 +19,8 @@ void libsvm_block_clear(struct libsvm_block *b)
     frame_clear(&b->rows);
 }
 
-static int column_add(struct frame *f, const char *name, enum frame_kind kind,
-                      raytrain_dtype dtype, struct error *err)
+static int libsvm_column_add(struct frame *f, const char *name, enum frame_kind kind,
+                             raytrain_dtype dtype, struct error *err)
 {
     struct frame_column c = {.kind = kind};
     size_t index;
@@ -34,19 +34,20 @@ static int column_add(struct frame *f, const char *name, enum frame_kind kind,
 int libsvm_block_columns(struct libsvm_block *b, struct error *err)
 {
     frame_clear(&b->rows);
-    if (column_add(&b->rows, "label", FRAME_NUMBERS, RAYTRAIN_FLOAT32, err) < 0)
+    if (libsvm_column_add(&b->rows, "label", FRAME_NUMBERS, RAYTRAIN_FLOAT32, err) < 0)
         return -1;
     if (b->weight &&
-        column_add(&b->rows, "weight", FRAME_NUMBERS, RAYTRAIN_FLOAT32, err) < 0)
+        libsvm_column_add(&b->rows, "weight", FRAME_NUMBERS, RAYTRAIN_FLOAT32, err) < 0)
         return -1;
-    if (b->query && column_add(&b->rows, "qid", FRAME_NUMBERS, RAYTRAIN_INT64, err) < 0)
+    if (b->query &&
+        libsvm_column_add(&b->rows, "qid", FRAME_NUMBERS, RAYTRAIN_INT64, err) < 0)
         return -1;
-    return column_add(&b->rows, "features", FRAME_SPARSE, RAYTRAIN_FLOAT32, err);
+    return libsvm_column_add(&b->rows, "features", FRAME_SPARSE, RAYTRAIN_FLOAT32, err);
 }
 
 /* ---- Lines ---- */
 
-static bool blank(char c)
+static bool is_libsvm_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -57,9 +58,9 @@ static bool at_end(const char *at, const char *end)
     return at == end || *at == '\n' || *at == '#';
 }
 
-static const char *blanks_skip(const char *at, const char *end)
+static const char *libsvm_blanks_skip(const char *at, const char *end)
 {
-    while (at < end && blank(*at))
+    while (at < end && is_libsvm_blank(*at))
         at++;
     return at;
 }
@@ -78,7 +79,7 @@ uint64_t libsvm_rows(const char *bytes, size_t n)
     uint64_t rows = 0;
 
     for (const char *at = bytes; at < end; at = line_skip(at, end)) {
-        at = blanks_skip(at, end);
+        at = libsvm_blanks_skip(at, end);
         rows += !at_end(at, end);
     }
     return rows;
@@ -104,7 +105,8 @@ static int bad_word(const struct line *l, const char *what, struct error *err)
     char quoted[QUOTE_TEXT_MAX], text[QUOTE_TEXT_MAX];
     size_t n = 0;
 
-    while (n < sizeof text - 1 && !at_end(l->word + n, l->end) && !blank(l->word[n])) {
+    while (n < sizeof text - 1 && !at_end(l->word + n, l->end) &&
+           !is_libsvm_blank(l->word[n])) {
         text[n] = l->word[n];
         n++;
     }
@@ -114,7 +116,7 @@ static int bad_word(const struct line *l, const char *what, struct error *err)
 
 static bool word_ends(const struct line *l, const char *at)
 {
-    return at_end(at, l->end) || blank(*at);
+    return at_end(at, l->end) || is_libsvm_blank(*at);
 }
 
 static int float_read(struct line *l, float *value, const char *what, struct error *err)
@@ -157,7 +159,7 @@ static int query_read(struct line *l, struct libsvm_block *b, int64_t *query,
     const char *end;
 
     *query = 0;
-    l->word = l->at = blanks_skip(l->at, l->end);
+    l->word = l->at = libsvm_blanks_skip(l->at, l->end);
     *there = l->end - l->at >= 4 && memcmp(l->at, "qid:", 4) == 0;
     if (!*there)
         return 0;
@@ -212,7 +214,7 @@ static int64_t features_read(struct line *l, struct libsvm_block *b, bool strict
     double value;
 
     for (;; n++) {
-        l->at = blanks_skip(l->at, l->end);
+        l->at = libsvm_blanks_skip(l->at, l->end);
         if (at_end(l->at, l->end))
             break;
         l->word = l->at;
@@ -237,8 +239,8 @@ static int64_t features_read(struct line *l, struct libsvm_block *b, bool strict
 /* ---- Blocks ---- */
 
 /* Memory for the rows and features of n bytes, which have two and four at least. */
-static int rows_reserve(struct libsvm_block *b, size_t n, struct row_memory *to,
-                        struct error *err)
+static int libsvm_rows_reserve(struct libsvm_block *b, size_t n, struct row_memory *to,
+                               struct error *err)
 {
     struct frame_column *c = b->rows.columns;
 
@@ -292,11 +294,11 @@ int libsvm_block_parse(struct libsvm_block *b, const char *bytes, size_t n, bool
 
     b->rows.rows = 0;
     b->some_without = false;
-    if (rows_reserve(b, n, &to, err) < 0)
+    if (libsvm_rows_reserve(b, n, &to, err) < 0)
         return -1;
     for (; l.at < l.end; l.at = line_skip(l.at, l.end)) {
         b->fault = (size_t)(l.at - bytes);
-        l.at = blanks_skip(l.at, l.end);
+        l.at = libsvm_blanks_skip(l.at, l.end);
         if (!at_end(l.at, l.end) && row_read(&l, b, strict, &to, err) < 0)
             return -1;
     }

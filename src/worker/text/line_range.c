@@ -17,7 +17,7 @@ void line_range_clear(struct line_range *r)
 }
 
 /* Where the lines of a file are. */
-static int size_note(struct line_range *r, size_t i, struct error *err)
+static int range_size_note(struct line_range *r, size_t i, struct error *err)
 {
     struct text_file f = TEXT_FILE_INIT;
     char bytes[4];
@@ -36,7 +36,7 @@ static int size_note(struct line_range *r, size_t i, struct error *err)
     return rc;
 }
 
-static uint64_t file_bytes(const struct line_range *r, size_t i)
+static uint64_t range_file_bytes(const struct line_range *r, size_t i)
 {
     return (uint64_t)(r->sizes[i] - r->starts[i]);
 }
@@ -46,19 +46,19 @@ static void share(struct line_range *r, int rank, int size)
     uint64_t all = 0;
 
     for (size_t i = 0; i < r->n_sources; i++)
-        all += file_bytes(r, i);
+        all += range_file_bytes(r, i);
     r->from = (uint64_t)((unsigned __int128)all * (unsigned)rank / (unsigned)size);
     r->to = (uint64_t)((unsigned __int128)all * (unsigned)(rank + 1) / (unsigned)size);
 }
 
 /* COLLECTIVE: each file is looked at by one rank. */
-static int look(struct comm *comm, struct line_range *r, struct error *err)
+static int range_files_look(struct comm *comm, struct line_range *r, struct error *err)
 {
     int rc = 0;
 
     for (size_t i = (size_t)comm->rank; i < r->n_sources && rc == 0;
          i += (size_t)comm->size)
-        rc = size_note(r, i, err);
+        rc = range_size_note(r, i, err);
     if (comm_agree(comm, rc, err) < 0 ||
         comm->ops->allreduce(comm, r->starts, r->n_sources, COMM_INT64, COMM_SUM, err) <
             0 ||
@@ -84,7 +84,7 @@ int line_range_init(struct comm *comm, struct line_range *r,
     r->sizes = calloc(n, sizeof *r->sizes);
     if (!r->starts || !r->sizes)
         rc = error_set(err, RAYTRAIN_ENOMEM, "out of memory for %zu files", n);
-    return comm_agree(comm, rc, err) < 0 ? -1 : look(comm, r, err);
+    return comm_agree(comm, rc, err) < 0 ? -1 : range_files_look(comm, r, err);
 }
 
 /* ---- Blocks ---- */
@@ -122,7 +122,7 @@ static int bytes_read(struct piece *p, size_t *n, struct error *err)
 }
 
 /* p->at is one byte before the piece: go to the first line that begins in it. */
-static int line_find(struct piece *p, struct error *err)
+static int piece_line_find(struct piece *p, struct error *err)
 {
     while (p->at < p->to) {
         size_t n = p->r->block_bytes;
@@ -156,7 +156,7 @@ static size_t whole_lines(const struct piece *p, size_t n)
 }
 
 /* The next block of the piece, whose p->at is before p->to. */
-static int block_read(struct piece *p, struct error *err)
+static int piece_block_read(struct piece *p, struct error *err)
 {
     p->block.n = 0;
     for (size_t n = p->r->block_bytes; p->block.n == 0; n *= 2) {
@@ -170,7 +170,7 @@ static int block_read(struct piece *p, struct error *err)
     return 0;
 }
 
-static int changed(const char *name, struct error *err)
+static int file_changed(const char *name, struct error *err)
 {
     return error_set(
         err, RAYTRAIN_ECORRUPT,
@@ -189,11 +189,11 @@ static int piece_each(struct line_range *r, size_t i, uint64_t from, uint64_t to
     int rc = text_open(&f, &r->sources[i], err);
 
     if (rc == 0 && f.size != (uint64_t)r->sizes[i])
-        rc = changed(f.name, err);
+        rc = file_changed(f.name, err);
     if (rc == 0 && from > 0)
-        rc = line_find(&p, err);
+        rc = piece_line_find(&p, err);
     while (rc == 0 && p.at < p.to) {
-        rc = block_read(&p, err);
+        rc = piece_block_read(&p, err);
         if (rc == 0)
             rc = use(arg, &p.block, err);
     }
@@ -210,7 +210,7 @@ int line_range_each(struct line_range *r, line_block_func use, void *arg,
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < r->n_sources && base < r->to; i++) {
-        uint64_t n = file_bytes(r, i);
+        uint64_t n = range_file_bytes(r, i);
         uint64_t from = r->from > base ? r->from - base : 0;
         uint64_t to = r->to - base < n ? r->to - base : n;
 
@@ -265,12 +265,12 @@ int line_range_rows(struct line_range *r, line_block_func use, void *arg, uint64
     *row = r->first;
     if (line_range_each(r, use, arg, err) < 0)
         return -1;
-    return *row == r->first + r->own ? 0 : changed("a file", err);
+    return *row == r->first + r->own ? 0 : file_changed("a file", err);
 }
 
 int line_range_take(const struct line_range *r, uint64_t *row, uint64_t n,
                     const struct line_block *block, struct error *err)
 {
     *row += n;
-    return *row <= r->first + r->own ? 0 : changed(block->file->name, err);
+    return *row <= r->first + r->own ? 0 : file_changed(block->file->name, err);
 }

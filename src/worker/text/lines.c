@@ -5,7 +5,7 @@
 
 #include "text/line_range.h"
 
-struct conversion {
+struct lines_conversion {
     const struct row_sink *sink;
     void *arg;
     struct line_range range;
@@ -13,7 +13,7 @@ struct conversion {
     uint64_t row; /* the next one of this rank */
 };
 
-static uint64_t count(const char *bytes, size_t n)
+static uint64_t newlines_count(const char *bytes, size_t n)
 {
     const char *end = bytes + n;
     uint64_t lines = 0;
@@ -47,10 +47,10 @@ static void lines_split(struct frame *rows, const char *bytes, size_t n)
     }
 }
 
-static int block_put(void *arg, const struct line_block *block, struct error *err)
+static int lines_block_put(void *arg, const struct line_block *block, struct error *err)
 {
-    struct conversion *c = arg;
-    uint64_t first = c->row, n = count(block->bytes, block->n);
+    struct lines_conversion *c = arg;
+    uint64_t first = c->row, n = newlines_count(block->bytes, block->n);
 
     if (line_range_take(&c->range, &c->row, n, block, err) < 0 ||
         frame_reserve(&c->rows.columns[0], n, block->n, err) < 0)
@@ -60,15 +60,15 @@ static int block_put(void *arg, const struct line_block *block, struct error *er
 }
 
 /* COLLECTIVE: the lines have been counted. */
-static int lines_put(struct comm *comm, struct conversion *c, struct error *err)
+static int lines_put(struct comm *comm, struct lines_conversion *c, struct error *err)
 {
     int32_t *codes[] = {NULL};
     int rc = c->sink->begin(c->arg, &c->rows, c->range.rows, err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = comm_agree(comm, line_range_rows(&c->range, block_put, c, &c->row, err),
-                        err);
+        rc = comm_agree(
+            comm, line_range_rows(&c->range, lines_block_put, c, &c->row, err), err);
     c->rows.rows = 0;
     return rc == 0 ? comm_agree(comm, c->sink->end(c->arg, &c->rows, codes, err), err)
                    : rc;
@@ -78,7 +78,7 @@ int lines_convert(struct comm *comm, const struct text_source sources[], size_t 
                   size_t block_bytes, const struct row_sink *sink, void *arg,
                   struct error *err)
 {
-    struct conversion c = {.sink = sink, .arg = arg, .rows = FRAME_INIT};
+    struct lines_conversion c = {.sink = sink, .arg = arg, .rows = FRAME_INIT};
     struct frame_column text = {.name = "text", .kind = FRAME_TEXT};
     size_t index;
     int rc = comm_agree(comm, frame_add(&c.rows, &text, &index, err), err);
@@ -86,7 +86,7 @@ int lines_convert(struct comm *comm, const struct text_source sources[], size_t 
     if (rc == 0)
         rc = line_range_init(comm, &c.range, sources, n, block_bytes, err);
     if (rc == 0)
-        rc = line_range_count(comm, &c.range, count, err);
+        rc = line_range_count(comm, &c.range, newlines_count, err);
     if (rc == 0)
         rc = lines_put(comm, &c, err);
     line_range_clear(&c.range);

@@ -10,7 +10,7 @@
 
 #define BLOCK_BYTES ((size_t)256 * 1024)
 
-static int fail(struct error *err)
+static int row_line_fail(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOTFOUND, "there is no such row");
 }
@@ -61,7 +61,7 @@ static int csv_file_search(const struct csv_files *files, size_t i, struct searc
         found = s->left-- == 0;
     out->source = i;
     if (rc == 0 && found)
-        rc = text_line(&f, s->begin, &out->line) < 0 ? fail(err) : 1;
+        rc = text_line(&f, s->begin, &out->line) < 0 ? row_line_fail(err) : 1;
     text_close(&f);
     return rc;
 }
@@ -84,7 +84,7 @@ int csv_row_line(const struct text_source sources[], size_t n, char delimiter,
     csv_files_clear(&files);
     free(bytes);
     comm_free(self);
-    return rc > 0 ? 0 : rc < 0 ? -1 : fail(err);
+    return rc > 0 ? 0 : rc < 0 ? -1 : row_line_fail(err);
 }
 
 /* ---- Lines ---- */
@@ -111,7 +111,7 @@ static int lines_search(void *arg, const struct line_block *block, struct error 
         s->out->source = block->source;
         return text_line(block->file, block->at + (uint64_t)(at - block->bytes),
                          &s->out->line) < 0
-                   ? fail(err)
+                   ? row_line_fail(err)
                    : 1;
     }
     return 0;
@@ -132,5 +132,5 @@ int line_row_line(const struct text_source sources[], size_t n,
     comm_free(self);
     if (rc < 0)
         return -1;
-    return s.found ? 0 : fail(err);
+    return s.found ? 0 : row_line_fail(err);
 }

@@ -41,7 +41,7 @@ void text_close(struct text_file *f)
     f->fd = -1;
 }
 
-static int changed(const struct text_file *f, struct error *err)
+static int source_changed(const struct text_file *f, struct error *err)
 {
     return error_set(
         err, RAYTRAIN_ECORRUPT,
@@ -61,7 +61,7 @@ int text_read(const struct text_file *f, char *bytes, size_t n, uint64_t at,
         return -1;
     if (fs_pread_full(f->fd, bytes, n, at) == 0)
         return 0;
-    return errno == ENODATA ? changed(f, err) : fs_error(err, "read", f->name);
+    return errno == ENODATA ? source_changed(f, err) : fs_error(err, "read", f->name);
 }
 
 int text_unchanged(const struct text_file *f, struct error *err)
@@ -72,7 +72,7 @@ int text_unchanged(const struct text_file *f, struct error *err)
         return fs_error(err, "read", f->name);
     if ((uint64_t)st.st_size != f->size || st.st_mtim.tv_sec != f->changed.tv_sec ||
         st.st_mtim.tv_nsec != f->changed.tv_nsec)
-        return changed(f, err);
+        return source_changed(f, err);
     return 0;
 }
 
