@@ -146,8 +146,8 @@ const char *dictionary_word(const struct dictionary *d, size_t code, size_t *n)
     return d->bytes + d->words[code].at;
 }
 
-static int32_t find(const struct dictionary *d, const char *word, size_t n,
-                    uint32_t hash)
+static int32_t hashed_word_find(const struct dictionary *d, const char *word, size_t n,
+                                uint32_t hash)
 {
     size_t at = hash & (d->n_slots - 1);
 
@@ -162,7 +162,7 @@ static int32_t find(const struct dictionary *d, const char *word, size_t n,
 
 int32_t dictionary_find(const struct dictionary *d, const char *word, size_t n)
 {
-    return find(d, word, n, hash_of(word, n));
+    return hashed_word_find(d, word, n, hash_of(word, n));
 }
 
 /* Room for another word of n bytes. */
@@ -195,7 +195,7 @@ static int words_grow(struct dictionary *d, size_t n, struct error *err)
 static int add(struct dictionary *d, const char *word, size_t n, uint32_t hash,
                int32_t *code, struct error *err)
 {
-    *code = find(d, word, n, hash);
+    *code = hashed_word_find(d, word, n, hash);
     if (*code >= 0)
         return 0;
     if (d->n == DICTIONARY_MAX || n > UINT32_MAX)
@@ -293,7 +293,7 @@ static size_t common_bytes(const struct dictionary *d)
 }
 
 /* The order of two keys is that of the bytes; what is not there is 0. */
-static uint64_t key_of(const char *word, size_t n)
+static uint64_t word_key(const char *word, size_t n)
 {
     unsigned char bytes[8] = {0};
     uint64_t key;
@@ -312,7 +312,7 @@ static void order_make(const struct dictionary *d, struct sorted *order)
         const struct word *w = &d->words[i];
         const char *bytes = d->bytes + w->at;
 
-        order[i] = (struct sorted){key_of(bytes + common, w->n - common), bytes, w->n,
+        order[i] = (struct sorted){word_key(bytes + common, w->n - common), bytes, w->n,
                                    (int32_t)i};
     }
 }

@@ -8,7 +8,8 @@
 #define ALIGNMENT    64
 #define REGION_BYTES ((uint64_t)4 << 20) /* less is allocated for each column */
 
-static int no_memory(const struct frame_column *c, uint64_t rows, struct error *err)
+static int column_no_memory(const struct frame_column *c, uint64_t rows,
+                            struct error *err)
 {
     return error_set(
         err, RAYTRAIN_ENOMEM,
@@ -291,8 +292,8 @@ size_t frame_row_bytes(const struct frame_column *c)
 }
 
 /* *memory has n elements of `width` bytes, and *room bytes. */
-static bool grow(struct frame_spare *spare, void **memory, size_t *room, uint64_t n,
-                 size_t width)
+static bool spare_grow(struct frame_spare *spare, void **memory, size_t *room,
+                       uint64_t n, size_t width)
 {
     uint64_t bytes;
 
@@ -321,15 +322,15 @@ int frame_reserve(struct frame_column *c, uint64_t rows, uint64_t elements,
 
     if (c->region && n > c->data_room / (width ? width : 1))
         data_free(c);
-    if (!grow(c->spare, (void **)&c->data, &c->data_room, n, width))
-        return no_memory(c, rows, err);
-    if (!fixed &&
-        (rows == UINT64_MAX || !grow(c->spare, (void **)&c->offsets, &c->offsets_room,
-                                     rows + 1, sizeof *c->offsets)))
-        return no_memory(c, rows, err);
-    if (c->kind == FRAME_SPARSE &&
-        !grow(c->spare, (void **)&c->indices, &c->indices_room, n, sizeof *c->indices))
-        return no_memory(c, rows, err);
+    if (!spare_grow(c->spare, (void **)&c->data, &c->data_room, n, width))
+        return column_no_memory(c, rows, err);
+    if (!fixed && (rows == UINT64_MAX ||
+                   !spare_grow(c->spare, (void **)&c->offsets, &c->offsets_room,
+                               rows + 1, sizeof *c->offsets)))
+        return column_no_memory(c, rows, err);
+    if (c->kind == FRAME_SPARSE && !spare_grow(c->spare, (void **)&c->indices,
+                                               &c->indices_room, n, sizeof *c->indices))
+        return column_no_memory(c, rows, err);
     return 0;
 }
 
