@@ -15,7 +15,7 @@ struct mapper {
 };
 
 /* What the function says is wrong: by its status, if that is the one of a call. */
-static int failed(const struct mapper *m, int status, struct error *err)
+static int mapper_failed(const struct mapper *m, int status, struct error *err)
 {
     bool known = status > RAYTRAIN_OK && status < RAYTRAIN_END;
 
@@ -31,7 +31,7 @@ static int call(struct mapper *m, struct frame *f, bool declares, struct error *
 
     map_batch_begin(&m->batch, f, declares);
     status = m->function(&m->batch);
-    return status ? failed(m, status, err) : map_batch_check(&m->batch, err);
+    return status ? mapper_failed(m, status, err) : map_batch_check(&m->batch, err);
 }
 
 static int named(const struct frame_plan *plan, struct error *err)

@@ -135,7 +135,7 @@ static bool depends(const struct preprocessor *p, const struct preprocessor *q)
 
 /* use[i]: it is fitted, and so is all that it depends on. learn[i]: the same, but for
  * itself. */
-static void choose(const struct chain *chain, bool *use, bool *learn)
+static void chain_choose(const struct chain *chain, bool *use, bool *learn)
 {
     for (size_t i = 0; i < chain->n; i++) {
         bool ready = true;
@@ -188,8 +188,8 @@ static void lesson_free(struct lesson *lesson)
     transform_destroy(lesson->before);
 }
 
-static int column_of(const struct learner *l, size_t i, const struct frame *f,
-                     const struct frame_column **c, struct error *err)
+static int learner_column(const struct learner *l, size_t i, const struct frame *f,
+                          const struct frame_column **c, struct error *err)
 {
     char names[512];
 
@@ -216,7 +216,7 @@ static int learner_begin(struct learner *l, struct preprocessor *p,
     for (size_t i = 0; i < l->n; i++) {
         if (!(l->fits[i] = calloc(1, p->ops->fit_size)))
             return error_no_memory(err);
-        if (column_of(l, i, schema, &c, err) < 0 ||
+        if (learner_column(l, i, schema, &c, err) < 0 ||
             p->ops->fit_begin(p, l->fits[i], c, err) < 0)
             return -1;
     }
@@ -232,7 +232,7 @@ static int lesson_begin(struct lesson *lesson, struct chain *chain,
                         .learn = calloc(chain->n + 1, sizeof *lesson->learn)};
     if (!lesson->learners || !lesson->use || !lesson->learn)
         return error_no_memory(err);
-    choose(chain, lesson->use, lesson->learn);
+    chain_choose(chain, lesson->use, lesson->learn);
     if (transform_create(chain, source->schema, lesson->use, &lesson->before, err) < 0)
         return -1;
     for (size_t i = 0; i < chain->n; i++)
@@ -248,7 +248,7 @@ static int learner_rows(struct learner *l, const struct frame *f, struct error *
     const struct frame_column *c;
 
     for (size_t i = 0; i < l->n; i++)
-        if (l->fits[i] && (column_of(l, i, f, &c, err) < 0 ||
+        if (l->fits[i] && (learner_column(l, i, f, &c, err) < 0 ||
                            l->p->ops->fit_rows(l->p, l->fits[i], c, f->rows, err) < 0))
             return -1;
     return 0;
@@ -284,7 +284,7 @@ static int learner_end(struct learner *l, const struct frame *schema, struct com
 
         if (!l->fits[i])
             continue;
-        rc = column_of(l, i, schema, &c, err);
+        rc = learner_column(l, i, schema, &c, err);
         if (rc == 0)
             rc = l->p->ops->fit_end(l->p, l->fits[i], c, comm, &column, err);
         if (comm_agree(comm, rc, err) < 0)

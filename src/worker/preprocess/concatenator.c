@@ -28,7 +28,7 @@ static bool can_join(const struct frame_column *c)
            (c->kind == FRAME_NUMBERS && c->row.dtype != RAYTRAIN_BYTES);
 }
 
-static size_t width_of(const struct frame_column *c)
+static size_t concatenated_width(const struct frame_column *c)
 {
     return c->kind == FRAME_SPARSE ? (size_t)c->row.shape[0] : reals_width(c);
 }
@@ -41,12 +41,12 @@ static bool is_excluded(const struct preprocessor_config *config, const char *na
     return false;
 }
 
-static void part_add(struct parts *parts, const struct frame_column *c)
+static void concatenated_add(struct parts *parts, const struct frame_column *c)
 {
     struct part *part = &parts->of[parts->n++];
 
     memcpy(part->name, c->name, sizeof part->name);
-    part->width = width_of(c);
+    part->width = concatenated_width(c);
     parts->width += part->width;
     if (!reals_is_float(c->row.dtype) || c->row.dtype == RAYTRAIN_FLOAT64) {
         /* As NumPy: small integers fit float32. */
@@ -72,13 +72,14 @@ static int named_add(struct parts *parts, const struct preprocessor_config *conf
                              config->columns[i], names);
         if (!can_join(c))
             return reals_check("concatenator", c, err);
-        part_add(parts, c);
+        concatenated_add(parts, c);
     }
     return 0;
 }
 
-static int parts_make(struct parts *parts, const struct preprocessor_config *config,
-                      const struct frame *schema, struct error *err)
+static int concatenated_make(struct parts *parts,
+                             const struct preprocessor_config *config,
+                             const struct frame *schema, struct error *err)
 {
     parts->like = (struct frame_column){.kind = FRAME_NUMBERS,
                                         .row = {.dtype = RAYTRAIN_FLOAT32, .ndim = 1}};
@@ -89,7 +90,7 @@ static int parts_make(struct parts *parts, const struct preprocessor_config *con
     for (size_t i = 0; config->n_columns == 0 && i < schema->n_columns; i++)
         if (can_join(&schema->columns[i]) &&
             !is_excluded(config, schema->columns[i].name))
-            part_add(parts, &schema->columns[i]);
+            concatenated_add(parts, &schema->columns[i]);
     if (parts->n == 0)
         return error_set(err, RAYTRAIN_ENOTFOUND,
                          "concatenator: there are no columns of numbers to join");
@@ -124,7 +125,7 @@ static int concatenator_bind(struct frame_plan *plan, struct frame *schema,
     if (!parts)
         return error_no_memory(err);
     plan->state = parts;
-    if (parts_make(parts, config, schema, err) < 0)
+    if (concatenated_make(parts, config, schema, err) < 0)
         return -1;
     out = parts->like;
     return parts_replace(parts, schema, &out, err);
@@ -188,7 +189,7 @@ static int concatenator_apply(const struct frame_plan *plan, struct frame *f,
     for (size_t i = 0; rc == 0 && i < parts->n; i++) {
         const struct frame_column *c = frame_find(f, parts->of[i].name);
 
-        if (!c || !can_join(c) || width_of(c) != parts->of[i].width)
+        if (!c || !can_join(c) || concatenated_width(c) != parts->of[i].width)
             rc = error_set(err, RAYTRAIN_ETYPE,
                            "concatenator: column \"%s\" is not as it was before",
                            parts->of[i].name);

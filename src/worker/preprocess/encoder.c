@@ -11,7 +11,7 @@
 #include "preprocess/reals.h"
 #include "preprocess/tally.h"
 
-static raytrain_dtype dtype_of(const struct preprocessor_config *config)
+static raytrain_dtype encoded_dtype(const struct preprocessor_config *config)
 {
     for (raytrain_dtype t = RAYTRAIN_FLOAT32; config->dtype && t < RAYTRAIN_BYTES; t++)
         if (!strcmp(raytrain_dtype_name(t), config->dtype))
@@ -88,7 +88,7 @@ static int ordinal_plan(struct column_plan *plan, const struct frame_column *in,
     }
     plan->like.kind = FRAME_NUMBERS;
     plan->like.words = NULL;
-    plan->like.row = (raytrain_tensor){.dtype = dtype_of(plan->p->config)};
+    plan->like.row = (raytrain_tensor){.dtype = encoded_dtype(plan->p->config)};
     return 0;
 }
 

@@ -29,8 +29,8 @@ void extremes_free(struct extremes *e)
 }
 
 /* Comparisons with NaN are false. */
-static void lanes_add(size_t n, const double *restrict x, double *restrict min,
-                      double *restrict max)
+static void extremes_lanes_add(size_t n, const double *restrict x, double *restrict min,
+                               double *restrict max)
 {
     for (size_t i = 0; i < n; i++) {
         min[i] = x[i] < min[i] ? x[i] : min[i];
@@ -50,7 +50,7 @@ void extremes_add(struct extremes *e, const struct frame_column *c, uint64_t row
         if (step > e->lanes - lane)
             step = e->lanes - lane;
         reals_load(c, done, step, x);
-        lanes_add(step, x, e->min + lane, e->max + lane);
+        extremes_lanes_add(step, x, e->min + lane, e->max + lane);
     }
 }
 

@@ -25,9 +25,9 @@ static struct frame_column output_like(const struct preprocessor_config *config)
     return like;
 }
 
-static int column_check(const struct preprocessor_config *config, size_t i,
-                        const struct frame *f, const struct frame_column **c,
-                        struct error *err)
+static int hasher_column_check(const struct preprocessor_config *config, size_t i,
+                               const struct frame *f, const struct frame_column **c,
+                               struct error *err)
 {
     char names[512];
 
@@ -66,13 +66,13 @@ static int hasher_bind(struct frame_plan *plan, struct frame *schema, struct err
     const struct frame_column *c;
 
     for (size_t i = 0; i < config->n_columns; i++)
-        if (column_check(config, i, schema, &c, err) < 0)
+        if (hasher_column_check(config, i, schema, &c, err) < 0)
             return -1;
     return columns_replace(config, schema, &out, err);
 }
 
-static void column_add(const struct frame_column *c, uint64_t rows, size_t width,
-                       double *to)
+static void hashed_column_add(const struct frame_column *c, uint64_t rows, size_t width,
+                              double *to)
 {
     double x[REALS_BLOCK];
     size_t step;
@@ -101,11 +101,11 @@ static int hasher_apply(const struct frame_plan *plan, struct frame *f,
     for (size_t i = 0; rc == 0 && i < config->n_columns; i++) {
         const char *name = config->columns[i];
 
-        rc = column_check(config, i, f, &c, err);
+        rc = hasher_column_check(config, i, f, &c, err);
         if (rc == 0)
-            column_add(c, f->rows, width,
-                       (double *)(void *)out.data +
-                           token_hash(name, strlen(name), (uint32_t)width));
+            hashed_column_add(c, f->rows, width,
+                              (double *)(void *)out.data +
+                                  token_hash(name, strlen(name), (uint32_t)width));
     }
     if (rc == 0)
         rc = columns_replace(config, f, &out, err);

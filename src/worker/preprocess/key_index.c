@@ -13,7 +13,7 @@ static size_t slot_of(const struct key_index *index, uint64_t key)
 }
 
 /* The slot of the key, or the empty one where it would be. */
-static size_t slot_find(const struct key_index *index, uint64_t key)
+static size_t key_slot_find(const struct key_index *index, uint64_t key)
 {
     size_t at = slot_of(index, key);
 
@@ -22,7 +22,7 @@ static size_t slot_find(const struct key_index *index, uint64_t key)
     return at;
 }
 
-static int grow(struct key_index *index, struct error *err)
+static int key_index_grow(struct key_index *index, struct error *err)
 {
     size_t n_slots = index->n_slots ? 2 * index->n_slots : SLOTS_MIN;
     size_t room = n_slots / 2;
@@ -41,7 +41,7 @@ static int grow(struct key_index *index, struct error *err)
     index->n_slots = n_slots;
     index->room = room;
     for (size_t i = 0; i < index->n; i++)
-        slots[slot_find(index, keys[i])] = (int32_t)i;
+        slots[key_slot_find(index, keys[i])] = (int32_t)i;
     return 0;
 }
 
@@ -55,17 +55,17 @@ int key_index_add(struct key_index *index, uint64_t key, int32_t *number,
         return error_set(err, RAYTRAIN_EFIT,
                          "there are more different values than can be counted: %d",
                          INT32_MAX / 2);
-    if (index->n == index->room && grow(index, err) < 0)
+    if (index->n == index->room && key_index_grow(index, err) < 0)
         return -1;
     *number = (int32_t)index->n++;
     index->keys[*number] = key;
-    index->slots[slot_find(index, key)] = *number;
+    index->slots[key_slot_find(index, key)] = *number;
     return 0;
 }
 
 int32_t key_index_find(const struct key_index *index, uint64_t key)
 {
-    return index->n > 0 ? index->slots[slot_find(index, key)] : -1;
+    return index->n > 0 ? index->slots[key_slot_find(index, key)] : -1;
 }
 
 void key_index_clear(struct key_index *index)

@@ -11,7 +11,8 @@
 
 /* ---- What is read ---- */
 
-static const struct frame_column *column_find(raytrain_batch *batch, const char *name)
+static const struct frame_column *batch_column_find(raytrain_batch *batch,
+                                                    const char *name)
 {
     const struct frame_column *c = frame_find(batch->frame, name);
     char names[512];
@@ -26,7 +27,7 @@ static const struct frame_column *column_find(raytrain_batch *batch, const char 
 
 int map_batch_column(raytrain_batch *batch, const char *name, raytrain_tensor *tensor)
 {
-    const struct frame_column *c = column_find(batch, name);
+    const struct frame_column *c = batch_column_find(batch, name);
 
     if (!c)
         return -1;
@@ -40,7 +41,7 @@ int map_batch_column(raytrain_batch *batch, const char *name, raytrain_tensor *t
 
 const struct dictionary *map_batch_words(raytrain_batch *batch, const char *name)
 {
-    const struct frame_column *c = column_find(batch, name);
+    const struct frame_column *c = batch_column_find(batch, name);
 
     if (c && c->kind != FRAME_WORDS)
         error_set(&batch->error, RAYTRAIN_ETYPE, "column \"%s\" has no words", name);
@@ -49,7 +50,7 @@ const struct dictionary *map_batch_words(raytrain_batch *batch, const char *name
 
 int map_batch_ragged(raytrain_batch *batch, const char *name, raytrain_ragged *out)
 {
-    const struct frame_column *c = column_find(batch, name);
+    const struct frame_column *c = batch_column_find(batch, name);
 
     if (!c)
         return -1;
@@ -97,8 +98,8 @@ static bool same_type(const struct frame_column *a, const struct frame_column *b
 }
 
 /* The output of this name and type, which was not made in this call yet. */
-static struct map_output *output_take(raytrain_batch *batch,
-                                      const struct frame_column *like, bool removes)
+static struct map_output *map_output_take(raytrain_batch *batch,
+                                          const struct frame_column *like, bool removes)
 {
     struct map_output *o = output_find(batch, like->name);
     struct error *err = &batch->error;
@@ -180,7 +181,7 @@ int map_batch_output(raytrain_batch *batch, const char *name,
     struct map_output *o;
 
     if (row_check(batch, name, row) < 0 || name_set(batch, &like, name) < 0 ||
-        !(o = output_take(batch, &like, false)) || output_reserve(batch, o, 0) < 0)
+        !(o = map_output_take(batch, &like, false)) || output_reserve(batch, o, 0) < 0)
         return -1;
     *data = o->column.data;
     return 0;
@@ -224,7 +225,8 @@ int map_batch_output_words(raytrain_batch *batch, const char *name,
     if (n > DICTIONARY_MAX)
         return error_set(&batch->error, RAYTRAIN_EFIT, "column \"%s\": too many words",
                          name);
-    if (name_set(batch, &like, name) < 0 || !(o = output_take(batch, &like, false)) ||
+    if (name_set(batch, &like, name) < 0 ||
+        !(o = map_output_take(batch, &like, false)) ||
         words_match(batch, o, words, n) < 0 || output_reserve(batch, o, 0) < 0)
         return -1;
     *codes = (int32_t *)(void *)o->column.data;
@@ -288,7 +290,7 @@ int map_batch_put_ragged(raytrain_batch *batch, const char *name,
     }
     if ((sparse && row_check(batch, name, &like.row) < 0) ||
         ragged_check(batch, name, rows) < 0 || name_set(batch, &like, name) < 0 ||
-        !(o = output_take(batch, &like, false)))
+        !(o = map_output_take(batch, &like, false)))
         return -1;
     n = rows->rows > 0 ? rows->offsets[rows->rows] : 0;
     if (output_reserve(batch, o, n) < 0)
@@ -309,9 +311,9 @@ int map_batch_remove(raytrain_batch *batch, const char *name)
 {
     struct frame_column like = {.kind = FRAME_NUMBERS};
 
-    if (!column_find(batch, name) || name_set(batch, &like, name) < 0)
+    if (!batch_column_find(batch, name) || name_set(batch, &like, name) < 0)
         return -1;
-    return output_take(batch, &like, true) ? 0 : -1;
+    return map_output_take(batch, &like, true) ? 0 : -1;
 }
 
 /* ---- Around a call of the function ---- */
@@ -326,7 +328,8 @@ void map_batch_begin(raytrain_batch *batch, struct frame *frame, bool declares)
         batch->outputs[i].done = false;
 }
 
-static int codes_check(const struct map_output *o, uint64_t rows, struct error *err)
+static int output_codes_check(const struct map_output *o, uint64_t rows,
+                              struct error *err)
 {
     const int32_t *codes = (const int32_t *)(const void *)o->column.data;
     int64_t n = (int64_t)dictionary_count(o->words);
@@ -350,7 +353,8 @@ int map_batch_check(raytrain_batch *batch, struct error *err)
                              "called with no rows%s%s",
                              o->column.name, o->removes ? "removed" : "made",
                              batch->error.code ? ": " : "", batch->error.text);
-        if (o->words && !batch->declares && codes_check(o, batch->frame->rows, err) < 0)
+        if (o->words && !batch->declares &&
+            output_codes_check(o, batch->frame->rows, err) < 0)
             return -1;
     }
     return 0;

@@ -34,7 +34,7 @@ struct permit {
 
 static struct permit *permits; /* until the process ends */
 
-static bool same_text(const char *a, const char *b)
+static bool same_text_or_none(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -43,7 +43,7 @@ static struct permit *permit_find(const char *library, const char *name)
 {
     struct permit *p = permits;
 
-    while (p && (!same_text(p->library, library) || strcmp(p->name, name) != 0))
+    while (p && (!same_text_or_none(p->library, library) || strcmp(p->name, name) != 0))
         p = p->next;
     return p;
 }
@@ -153,7 +153,7 @@ static void *received_load(struct permit *p, struct error *err)
     int fd;
 
     for (struct permit *o = permits; o && !p->object; o = o->next)
-        if (o->origin == MAP_OF_CHECKPOINT && same_text(o->library, p->library))
+        if (o->origin == MAP_OF_CHECKPOINT && same_text_or_none(o->library, p->library))
             p->object = o->object;
     if (p->object)
         return p->object;

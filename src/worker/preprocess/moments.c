@@ -51,9 +51,9 @@ struct moment moment_merge(struct moment a, struct moment b)
 }
 
 /* Sums of a run of elements, one to a lane. */
-static void lanes_add(size_t n, const double *restrict x, const double *restrict shift,
-                      double *restrict count, double *restrict sum,
-                      double *restrict square)
+static void moments_lanes_add(size_t n, const double *restrict x,
+                              const double *restrict shift, double *restrict count,
+                              double *restrict sum, double *restrict square)
 {
     for (size_t i = 0; i < n; i++) {
         bool there = x[i] == x[i];
@@ -79,8 +79,8 @@ static void block_sweep(struct moments *m, const struct frame_column *c, size_t 
         if (step > m->lanes - lane)
             step = m->lanes - lane;
         reals_load(c, first + done, step, x);
-        lanes_add(step, x, m->shift + lane, m->count + lane, m->sum + lane,
-                  m->square + lane);
+        moments_lanes_add(step, x, m->shift + lane, m->count + lane, m->sum + lane,
+                          m->square + lane);
     }
 }
 
@@ -120,8 +120,8 @@ static void shift_set(struct moments *m, size_t element, double value)
         m->shift[i] = value;
 }
 
-static void block_add(struct moments *m, const struct frame_column *c, size_t first,
-                      size_t n)
+static void moments_block_add(struct moments *m, const struct frame_column *c,
+                              size_t first, size_t n)
 {
     for (size_t j = 0; j < m->width; j++)
         shift_set(m, j,
@@ -141,7 +141,7 @@ void moments_add(struct moments *m, const struct frame_column *c, uint64_t rows)
     size_t block = m->lanes * ((BLOCK_ELEMENTS + m->lanes) / (m->lanes ? m->lanes : 1));
 
     for (size_t done = 0; done < n; done += block)
-        block_add(m, c, done, n - done < block ? n - done : block);
+        moments_block_add(m, c, done, n - done < block ? n - done : block);
 }
 
 int moments_reduce(struct moments *m, struct comm *comm, struct error *err)

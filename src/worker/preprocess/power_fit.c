@@ -148,8 +148,8 @@ static struct joint block_joint(enum power_method method, const struct term *ter
     return j;
 }
 
-static void block_add(struct power_search *s, enum power_method method,
-                      const struct term *terms, size_t n)
+static void power_block_add(struct power_search *s, enum power_method method,
+                            const struct term *terms, size_t n)
 {
     double logs = 0;
 
@@ -198,7 +198,7 @@ int power_fit_add(struct power_fit *f, const struct frame_column *c, uint64_t ro
             if (block_gather(f, c, j, row, end, terms, &n, err) < 0)
                 return -1;
             if (n > 0)
-                block_add(&f->searches[j], f->method, terms, n);
+                power_block_add(&f->searches[j], f->method, terms, n);
         }
     }
     return 0;

@@ -29,7 +29,7 @@ struct search {
 };
 
 /* In the order of the numbers; -0 is below 0. */
-static uint64_t key_of(double x)
+static uint64_t number_key(double x)
 {
     uint64_t bits;
 
@@ -37,7 +37,7 @@ static uint64_t key_of(double x)
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-static double value_of(uint64_t key)
+static double key_number(uint64_t key)
 {
     uint64_t bits = key >> 63 ? key & ~(UINT64_C(1) << 63) : ~key;
     double x;
@@ -93,14 +93,14 @@ static void first_pass(struct quantiles *q, const double *x, size_t first, size_
 
     for (size_t i = 0; i < n; i++) {
         if (x[i] == x[i])
-            q->counts[element * FIRST_BINS + (key_of(x[i]) >> (64 - FIRST_BITS))]++;
+            q->counts[element * FIRST_BINS + (number_key(x[i]) >> (64 - FIRST_BITS))]++;
         element = element + 1 == q->width ? 0 : element + 1;
     }
 }
 
 /* A value of an element: count its next digit wherever its prefix is searched. Searches
  * for the same prefix follow each other, and the first of them counts. */
-static void count(struct quantiles *q, struct search *s, uint64_t key)
+static void keys_count(struct quantiles *q, struct search *s, uint64_t key)
 {
     int before = bits_before(q->pass), after = bits_after(q->pass);
     uint64_t mask = (UINT64_C(1) << (after - before)) - 1;
@@ -132,8 +132,8 @@ void quantiles_add(struct quantiles *q, const struct frame_column *c, uint64_t r
         }
         for (size_t i = 0; i < step; i++)
             if (x[i] == x[i])
-                count(q, q->searches + (done + i) % q->width * per_element(q),
-                      key_of(x[i]));
+                keys_count(q, q->searches + (done + i) % q->width * per_element(q),
+                           number_key(x[i]));
     }
 }
 
@@ -172,7 +172,7 @@ static void search_narrow(const struct quantiles *q, struct search *s)
     s->prefix = s->prefix << digits | bin;
     if (bits_after(q->pass) == 64) {
         s->found = true;
-        s->value = value_of(s->prefix);
+        s->value = key_number(s->prefix);
     }
 }
 
@@ -182,7 +182,7 @@ static void search_settle(struct search *s)
     if (s->found || s->least != s->most)
         return;
     s->found = true;
-    s->value = value_of((uint64_t)s->least ^ UINT64_C(1) << 63);
+    s->value = key_number((uint64_t)s->least ^ UINT64_C(1) << 63);
 }
 
 /* Give each prefix that is still searched a histogram. */

@@ -62,7 +62,7 @@ static int key_count(struct tally *t, uint64_t key, int64_t times, struct error 
     return 0;
 }
 
-static void words_add(struct tally *t, const int32_t *codes, uint64_t n)
+static void tally_words_add(struct tally *t, const int32_t *codes, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++) {
         if (codes[i] < 0)
@@ -99,7 +99,8 @@ int tally_add(struct tally *t, const struct frame_column *c, uint64_t rows,
 
     if (t->type != FITTED_WORDS)
         return numbers_add(t, c, rows, err);
-    words_add(t, codes, c->kind == FRAME_WORDS || rows == 0 ? rows : c->offsets[rows]);
+    tally_words_add(t, codes,
+                    c->kind == FRAME_WORDS || rows == 0 ? rows : c->offsets[rows]);
     return 0;
 }
 

@@ -28,8 +28,9 @@ const char *preprocessor_output(const struct preprocessor_config *config, size_t
                                   : config->columns[index];
 }
 
-static int column_find(const struct preprocessor *p, const struct frame *f,
-                       const char *name, struct frame_column **c, struct error *err)
+static int step_column_find(const struct preprocessor *p, const struct frame *f,
+                            const char *name, struct frame_column **c,
+                            struct error *err)
 {
     char names[512];
 
@@ -65,7 +66,7 @@ static int column_map(const struct step *s, const struct column_plan *plan,
         source = preprocessor_output(s->p->config, plan->source);
     if (plan->is_absent)
         in = &out;
-    else if (column_find(s->p, f, source, &in, err) < 0)
+    else if (step_column_find(s->p, f, source, &in, err) < 0)
         return -1;
     if (plan->in_place && !plan->is_absent && !strcmp(plan->like.name, source)) {
         if (map(plan, in, f->rows, in, err) < 0)
@@ -91,7 +92,7 @@ static int column_plan(const struct step *s, struct column_plan *plan,
     plan->is_absent = !in && !s->inverse && ops->plan_absent;
     if (plan->is_absent)
         return ops->plan_absent(plan, err);
-    if (column_find(s->p, schema, from, &in, err) < 0)
+    if (step_column_find(s->p, schema, from, &in, err) < 0)
         return -1;
     plan->like.kind = in->kind;
     plan->like.row = in->row;
@@ -176,8 +177,8 @@ static int step_add(struct transform *t, const struct preprocessor *p, bool inve
     return step_bind(s, &t->schema, err);
 }
 
-static int steps_make(struct transform *t, const struct chain *chain, const bool *use,
-                      bool inverse, struct error *err)
+static int transform_steps_make(struct transform *t, const struct chain *chain,
+                                const bool *use, bool inverse, struct error *err)
 {
     for (size_t i = 0; i < chain->n; i++) {
         size_t at = inverse ? chain->n - 1 - i : i;
@@ -191,9 +192,9 @@ static int steps_make(struct transform *t, const struct chain *chain, const bool
     return 0;
 }
 
-static int create(const struct chain *chain, const struct frame *schema,
-                  const bool *use, bool inverse, struct transform **made,
-                  struct error *err)
+static int transform_make(const struct chain *chain, const struct frame *schema,
+                          const bool *use, bool inverse, struct transform **made,
+                          struct error *err)
 {
     struct transform *t = calloc(1, sizeof *t);
     size_t index;
@@ -207,7 +208,7 @@ static int create(const struct chain *chain, const struct frame *schema,
     for (size_t i = 0; rc == 0 && i < schema->n_columns; i++)
         rc = frame_append(&t->schema, &schema->columns[i], &index, err);
     if (rc == 0)
-        rc = steps_make(t, chain, use, inverse, err);
+        rc = transform_steps_make(t, chain, use, inverse, err);
     if (rc == 0)
         *made = t;
     else
@@ -218,13 +219,13 @@ static int create(const struct chain *chain, const struct frame *schema,
 int transform_create(const struct chain *chain, const struct frame *schema,
                      const bool *use, struct transform **made, struct error *err)
 {
-    return create(chain, schema, use, false, made, err);
+    return transform_make(chain, schema, use, false, made, err);
 }
 
 int transform_create_inverse(const struct chain *chain, const struct frame *schema,
                              struct transform **made, struct error *err)
 {
-    return create(chain, schema, NULL, true, made, err);
+    return transform_make(chain, schema, NULL, true, made, err);
 }
 
 const struct frame *transform_schema(const struct transform *t)
