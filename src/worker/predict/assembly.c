@@ -169,7 +169,7 @@ static char *hidden_name(const char *output)
 }
 
 /* Rank 0 makes it, and gives it its length; the others open it after that. */
-static int file_open(struct copy *c, struct error *err)
+static int assembled_file_open(struct copy *c, struct error *err)
 {
     bool first = c->a->comm->rank == 0;
 
@@ -187,11 +187,11 @@ static int file_open(struct copy *c, struct error *err)
 static int files_open(struct copy *c, struct error *err)
 {
     struct comm *comm = c->a->comm;
-    int rc = comm->rank == 0 ? file_open(c, err) : 0;
+    int rc = comm->rank == 0 ? assembled_file_open(c, err) : 0;
 
     if (comm_agree(comm, rc, err) < 0)
         return -1;
-    rc = comm->rank == 0 ? 0 : file_open(c, err);
+    rc = comm->rank == 0 ? 0 : assembled_file_open(c, err);
     return comm_agree(comm, rc, err);
 }
 

@@ -226,7 +226,7 @@ int file_predictor_create(const struct file_predictor_env *env,
 
 /* ---- The beginning: what there is to do ---- */
 
-static void plan_make(struct file_predictor *p)
+static void file_plan_make(struct file_predictor *p)
 {
     uint64_t batch = (uint64_t)p->env.config->batch_size, row_bytes = 0;
 
@@ -312,7 +312,7 @@ static int plan_agree(struct file_predictor *p, struct error *err)
 
     if (comm_agree(comm, rc, err) < 0)
         return -1;
-    plan_make(p);
+    file_plan_make(p);
     now = predict_record_make(&facts);
     rc = comm_agree(comm, now ? 0 : error_no_memory(err), err);
     if (rc == 0)
@@ -400,7 +400,7 @@ static int buffers_make(struct file_predictor *p, struct error *err)
 }
 
 /* COLLECTIVE */
-static int begin(struct file_predictor *p, struct error *err)
+static int file_predictor_begin(struct file_predictor *p, struct error *err)
 {
     p->base.begun = true;
     if (plan_agree(p, err) < 0 || missing_find(p, err) < 0 ||
@@ -412,8 +412,8 @@ static int begin(struct file_predictor *p, struct error *err)
 
 /* ---- A batch ---- */
 
-static int file_put(raytrain_predictor *base, size_t column, const void *data,
-                    struct error *err)
+static int file_predictor_put(raytrain_predictor *base, size_t column, const void *data,
+                              struct error *err)
 {
     struct file_predictor *p = file_predictor_of(base);
 
@@ -575,7 +575,7 @@ static int file_next(raytrain_predictor *base, uint64_t *rows, struct error *err
     struct file_predictor *p = file_predictor_of(base);
 
     p->env.goes_on(p->env.arg);
-    if ((!base->begun && begin(p, err) < 0) ||
+    if ((!base->begun && file_predictor_begin(p, err) < 0) ||
         (base->rows > 0 && batch_end(p, err) < 0))
         return -1;
     while (!p->stopped) {
@@ -632,5 +632,7 @@ static int file_finish(raytrain_predictor *base, struct error *err)
     return p->stopped ? 0 : assemble(p, err);
 }
 
-static const struct predictor_ops file_ops = {
-    .next = file_next, .put = file_put, .finish = file_finish, .destroy = file_destroy};
+static const struct predictor_ops file_ops = {.next = file_next,
+                                              .put = file_predictor_put,
+                                              .finish = file_finish,
+                                              .destroy = file_destroy};

@@ -31,7 +31,7 @@ static uint64_t head_hash(const struct head *head, const uint64_t bytes[])
                                 head->data ^ head->index ^ head->rows << 32);
 }
 
-static int name_make(char path[PATH_MAX], const char *dir, const char *form,
+static int part_name_make(char path[PATH_MAX], const char *dir, const char *form,
                      uint64_t index, struct error *err)
 {
     int n = snprintf(path, PATH_MAX, "%s/", dir);
@@ -59,7 +59,7 @@ static int streams_put(int fd, const struct head *head, const uint64_t lengths[]
     return rc;
 }
 
-static int file_put(const char *path, const struct head *head, const uint64_t lengths[],
+static int part_file_put(const char *path, const struct head *head, const uint64_t lengths[],
                     const struct predicted_stream *streams, struct error *err)
 {
     int fd = open(path, FS_CREATE | O_TRUNC, 0666), rc;
@@ -107,11 +107,11 @@ int output_part_write(const char *dir, uint64_t index, uint64_t rows,
     rc = streams_hash(streams, n, &head.data, err);
     head.hash = head_hash(&head, lengths);
     if (rc == 0)
-        rc = name_make(path, dir, RUN_PART, index, err);
+        rc = part_name_make(path, dir, RUN_PART, index, err);
     if (rc == 0)
-        rc = name_make(hidden, dir, ".shard-", index, err);
+        rc = part_name_make(hidden, dir, ".shard-", index, err);
     if (rc == 0)
-        rc = file_put(hidden, &head, lengths, streams, err);
+        rc = part_file_put(hidden, &head, lengths, streams, err);
     if (rc == 0 && rename(hidden, path) < 0)
         rc = fs_error(err, "rename", hidden);
     free(lengths);
@@ -130,7 +130,7 @@ int output_part_open(const char *dir, uint64_t index, struct error *err)
     char path[PATH_MAX];
     int fd;
 
-    if (name_make(path, dir, RUN_PART, index, err) < 0)
+    if (part_name_make(path, dir, RUN_PART, index, err) < 0)
         return -1;
     fd = record_open(path, RECORD_OF_RUN);
     return fd >= 0 ? fd : fs_error(err, "read", path);
@@ -197,7 +197,7 @@ int output_part_look(const char *dir, uint64_t index, uint64_t rows, size_t n,
     char path[PATH_MAX];
     int fd, there;
 
-    if (name_make(path, dir, RUN_PART, index, err) < 0)
+    if (part_name_make(path, dir, RUN_PART, index, err) < 0)
         return -1;
     fd = record_open(path, RECORD_OF_RUN);
     if (fd < 0)

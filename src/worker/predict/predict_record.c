@@ -12,7 +12,7 @@
 /* ---- Making one ---- */
 
 /* Of strings, the bytes of the longest one: a dataset has room for that in each row. */
-static json_t *shape_json(const struct predicted_column *c)
+static json_t *predicted_shape_json(const struct predicted_column *c)
 {
     const raytrain_tensor *row = &c->row;
     json_t *shape =
@@ -26,7 +26,7 @@ static json_t *shape_json(const struct predicted_column *c)
     return shape;
 }
 
-static json_t *columns_json(const struct predicted *p)
+static json_t *outputs_json(const struct predicted *p)
 {
     json_t *columns = json_array();
 
@@ -35,7 +35,7 @@ static json_t *columns_json(const struct predicted *p)
         json_t *column =
             json_pack("{s:o, s:s, s:o, s:b}", "name", json_text(c->name), "dtype",
                       c->is_string ? "string" : raytrain_dtype_name(c->row.dtype),
-                      "shape", shape_json(c), "kept", c->kept);
+                      "shape", predicted_shape_json(c), "kept", c->kept);
 
         if (json_array_append_new(columns, column) < 0) {
             json_decref(columns);
@@ -60,7 +60,7 @@ json_t *predict_record_make(const struct predict_facts *f)
         "checkpoint", f->checkpoint ? json_text(f->checkpoint) : json_null(),
         "iteration", (json_int_t)f->iteration, "rows", (json_int_t)f->plan->rows,
         "batch", (json_int_t)f->plan->batch, "shard_rows",
-        (json_int_t)f->plan->part_rows, "columns", columns_json(f->predicted));
+        (json_int_t)f->plan->part_rows, "columns", outputs_json(f->predicted));
 }
 
 /* ---- Files ---- */

@@ -26,7 +26,7 @@ void predicted_clear(struct predicted *p)
 }
 
 /* It is also a name in an HDF5 file. */
-static int name_check(const char *name, struct error *err)
+static int predicted_name_check(const char *name, struct error *err)
 {
     const char *wrong = NULL;
     char quoted[QUOTE_TEXT_MAX];
@@ -77,8 +77,8 @@ struct predicted_column *predicted_find(const struct predicted *p, const char *n
 }
 
 /* Its name, which has been checked, is set. */
-static int column_add(struct predicted *p, const char *name,
-                      const struct predicted_column *like, struct error *err)
+static int predicted_column_add(struct predicted *p, const char *name,
+                                const struct predicted_column *like, struct error *err)
 {
     struct predicted_column *c = predicted_find(p, name), *columns;
 
@@ -101,10 +101,11 @@ int predicted_add(struct predicted *p, const char *name, const raytrain_tensor *
 {
     struct predicted_column c = {.row = *row, .kept = kept};
 
-    if (name_check(name, err) < 0 || row_measure(name, row, &c.row_bytes, err) < 0)
+    if (predicted_name_check(name, err) < 0 ||
+        row_measure(name, row, &c.row_bytes, err) < 0)
         return -1;
     c.row.data = NULL;
-    return column_add(p, name, &c, err);
+    return predicted_column_add(p, name, &c, err);
 }
 
 int predicted_add_strings(struct predicted *p, const char *name, uint64_t longest,
@@ -113,12 +114,12 @@ int predicted_add_strings(struct predicted *p, const char *name, uint64_t longes
     struct predicted_column c = {
         .row = {.dtype = RAYTRAIN_BYTES}, .is_string = true, .kept = true};
 
-    if (name_check(name, err) < 0)
+    if (predicted_name_check(name, err) < 0)
         return -1;
     if (longest > SIZE_MAX / 4)
         return error_no_memory(err);
     c.row_bytes = (size_t)longest + 1;
-    return column_add(p, name, &c, err);
+    return predicted_column_add(p, name, &c, err);
 }
 
 uint64_t predicted_elements(const struct predicted_column *c)

@@ -72,7 +72,8 @@ void staged_put(struct staged *s, const struct predicted *p, size_t i, const voi
 }
 
 /* The string of a row; none if it is missing. */
-static const void *string_of(const struct frame_column *from, uint64_t row, size_t *n)
+static const void *staged_string(const struct frame_column *from, uint64_t row,
+                                 size_t *n)
 {
     int32_t code;
 
@@ -91,7 +92,7 @@ static int strings_keep(struct staged_column *c, const struct frame_column *from
     c->strings.n = 0;
     for (uint64_t row = 0; row < rows; row++) {
         size_t n;
-        const void *string = string_of(from, row, &n);
+        const void *string = staged_string(from, row, &n);
 
         if (predicted_stream_add(&c->strings, string, n, err) < 0)
             return -1;
