@@ -55,7 +55,8 @@ static void steps_sort(struct steps *s)
     s->n = n;
 }
 
-static int steps_make(struct steps *s, const struct curve_rows *rows, struct error *err)
+static int curve_steps_make(struct steps *s, const struct curve_rows *rows,
+                            struct error *err)
 {
     s->list = malloc((rows->n + 1) * sizeof *s->list);
     if (!s->list)
@@ -257,7 +258,7 @@ int curve_area(struct comm *comm, const struct curve_rows *rows, struct curve_ar
                struct error *err)
 {
     struct steps s = {0};
-    int rc = steps_make(&s, rows, err);
+    int rc = curve_steps_make(&s, rows, err);
 
     if (comm && comm->size > 1) {
         rc = comm_agree(comm, rc, err);

@@ -304,8 +304,8 @@ bool gbdt_columns_spares_queries(const struct gbdt_columns *columns,
            frame_find(schema, LIBSVM_QUERY);
 }
 
-static bool is_used(const struct gbdt_columns *columns, const struct frame *schema,
-                    const char *name)
+static bool gbdt_column_is_used(const struct gbdt_columns *columns,
+                                const struct frame *schema, const char *name)
 {
     const char *const others[] = {columns->label, gbdt_columns_weight(columns, schema),
                                   gbdt_columns_qid(columns, schema), columns->margin};
@@ -327,7 +327,7 @@ int gbdt_columns_unused(const struct gbdt_columns *columns, const struct frame *
     if (!unused)
         return error_no_memory(err);
     for (size_t i = 0; i < schema->n_columns; i++)
-        unused[i] = !is_used(columns, schema, schema->columns[i].name);
+        unused[i] = !gbdt_column_is_used(columns, schema, schema->columns[i].name);
     for (size_t i = 0; i < columns->n; i++) {
         const struct frame_column *c =
             frame_find_next(schema, columns->list[i].name, &next);
@@ -348,7 +348,7 @@ void gbdt_columns_clear(struct gbdt_columns *columns)
 
 /* ---- Names ---- */
 
-static int name_make(const struct gbdt_column *c, uint64_t i, char **name)
+static int feature_name_make(const struct gbdt_column *c, uint64_t i, char **name)
 {
     if (c->width == 1)
         return (*name = strdup(c->name)) ? 0 : -1;
@@ -367,7 +367,7 @@ static bool is_categorical(const struct gbdt_config *cfg, const char *name)
 }
 
 /* The column that feature `i` is of. */
-static const char *column_of(const struct gbdt_columns *columns, uint64_t i)
+static const char *feature_column(const struct gbdt_columns *columns, uint64_t i)
 {
     size_t k = 0;
 
@@ -393,8 +393,8 @@ static int names_check(const struct gbdt_columns *columns,
                            "two features have the name \"%s\", one of the column "
                            "\"%s\" and one of the column \"%s\": rename a column, or "
                            "leave one out with the key exclude",
-                           name, column_of(columns, (uint64_t)code),
-                           column_of(columns, i));
+                           name, feature_column(columns, (uint64_t)code),
+                           feature_column(columns, i));
     }
     dictionary_destroy(names);
     return rc;
@@ -417,7 +417,7 @@ int gbdt_columns_features(const struct gbdt_columns *columns,
 
         for (uint64_t i = 0; rc == 0 && i < c->width; i++) {
             if (named)
-                rc = name_make(c, i, &out->names[c->first + i]);
+                rc = feature_name_make(c, i, &out->names[c->first + i]);
             if (out->categorical)
                 out->categorical[c->first + i] = is_categorical(cfg, c->name);
         }

@@ -32,7 +32,7 @@ struct feature_rows {
 
 /* ---- Which column has which feature ---- */
 
-static bool is_number(const struct frame_column *c)
+static bool is_number_column(const struct frame_column *c)
 {
     return (c->kind == FRAME_NUMBERS || c->kind == FRAME_SPARSE) &&
            c->row.dtype != RAYTRAIN_BYTES;
@@ -40,7 +40,7 @@ static bool is_number(const struct frame_column *c)
 
 static bool is_vector(const struct frame_column *c)
 {
-    return is_number(c) && c->row.ndim > 0;
+    return is_number_column(c) && c->row.ndim > 0;
 }
 
 static uint64_t elements_of(const struct frame_column *c)
@@ -57,7 +57,7 @@ static int number_check(const struct frame_column *c, const struct feature_list 
 {
     char such[ERROR_TEXT_MAX / 2] = "";
 
-    if (is_number(c))
+    if (is_number_column(c))
         return 0;
     if (list->ds)
         dataset_odd_word(list->ds, list->config, c->name, such, sizeof such);
@@ -122,14 +122,14 @@ struct names_index {
     size_t n;
 };
 
-static int by_name(const void *a, const void *b)
+static int by_feature_name(const void *a, const void *b)
 {
     return strcmp((*(const struct frame_column *const *)a)->name,
                   (*(const struct frame_column *const *)b)->name);
 }
 
-static const struct frame_column *find(const struct names_index *index,
-                                       const char *name, size_t length)
+static const struct frame_column *named_column_find(const struct names_index *index,
+                                                    const char *name, size_t length)
 {
     struct frame_column key;
     const struct frame_column *wanted = &key, **found;
@@ -138,7 +138,8 @@ static const struct frame_column *find(const struct names_index *index,
         return NULL;
     memcpy(key.name, name, length);
     key.name[length] = '\0';
-    found = bsearch(&wanted, index->list, index->n, sizeof *index->list, by_name);
+    found =
+        bsearch(&wanted, index->list, index->n, sizeof *index->list, by_feature_name);
     return found ? *found : NULL;
 }
 
@@ -154,7 +155,7 @@ static const struct frame_column *find_element(const struct names_index *index,
     if (!line || !isdigit((unsigned char)line[1]) || (line[1] == '0' && line[2]))
         return NULL;
     *element = strtoull(line + 1, &end, 10);
-    c = *end ? NULL : find(index, feature, (size_t)(line - feature));
+    c = *end ? NULL : named_column_find(index, feature, (size_t)(line - feature));
     if (!c || !is_vector(c) || (c->kind != FRAME_SPARSE && *element >= elements_of(c)))
         return NULL;
     return c;
@@ -172,7 +173,7 @@ static int feature_place(struct feature_rows *f, const struct frame *schema,
                          const struct feature_list *list, uint32_t i, struct error *err)
 {
     const char *feature = list->names[i];
-    const struct frame_column *c = find(index, feature, strlen(feature));
+    const struct frame_column *c = named_column_find(index, feature, strlen(feature));
     uint64_t element = 0;
     struct source *s;
 
@@ -215,7 +216,7 @@ static int places_by_names(struct feature_rows *f, const struct frame *schema,
         return error_no_memory(err);
     for (size_t i = 0; i < index.n; i++)
         index.list[i] = &schema->columns[i];
-    qsort(index.list, index.n, sizeof *index.list, by_name);
+    qsort(index.list, index.n, sizeof *index.list, by_feature_name);
     for (uint64_t i = 0; i < list->n && rc == 0; i++)
         rc = feature_place(f, schema, &index, list, (uint32_t)i, err);
     for (size_t i = 0; i < f->n_sources && rc == 0; i++)
@@ -266,9 +267,9 @@ static int places_by_order(struct feature_rows *f, const struct frame *schema,
     for (size_t i = 0; i < schema->n_columns; i++) {
         const struct frame_column *c = &schema->columns[i];
 
-        if (vector
-                ? c != vector
-                : !is_number(c) || (list->label && strcmp(c->name, list->label) == 0))
+        if (vector ? c != vector
+                   : !is_number_column(c) ||
+                         (list->label && strcmp(c->name, list->label) == 0))
             continue;
         if (column_place(f, c, list, err) < 0)
             return -1;
@@ -353,7 +354,7 @@ void feature_rows_destroy(struct feature_rows *f)
 
 /* ---- Batches ---- */
 
-static void value_set(struct gbdt_rows *out, uint64_t i, double value)
+static void feature_value_set(struct gbdt_rows *out, uint64_t i, double value)
 {
     if (out->dtype == RAYTRAIN_FLOAT64)
         ((double *)out->values)[i] = value;
@@ -370,7 +371,7 @@ static const struct frame_column *column_convert(struct feature_rows *f,
     const struct frame_column *c = frame_find_next(batch, s->name, &f->next);
     uint64_t n;
 
-    if (!c || !is_number(c) || c->row.dtype != s->dtype) {
+    if (!c || !is_number_column(c) || c->row.dtype != s->dtype) {
         error_set(err, RAYTRAIN_EINVAL, "the column \"%s\" is no longer what it was",
                   s->name);
         return NULL;
@@ -406,8 +407,8 @@ static int dense_fill(struct feature_rows *f, const struct frame *batch,
         for (uint64_t row = 0; row < batch->rows; row++)
             for (uint64_t k = 0; k < s->elements; k++)
                 if (s->places[k] != NO_FEATURE)
-                    value_set(out, row * f->features + s->places[k],
-                              f->scratch[row * s->elements + k]);
+                    feature_value_set(out, row * f->features + s->places[k],
+                                      f->scratch[row * s->elements + k]);
     }
     return 0;
 }
@@ -426,8 +427,8 @@ static int by_feature(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int no_feature(struct feature_rows *f, const struct source *s, uint64_t row,
-                      uint64_t element, struct error *err)
+static int row_no_feature(struct feature_rows *f, const struct source *s, uint64_t row,
+                          uint64_t element, struct error *err)
 {
     f->fault = (int64_t)row;
     return error_set(err, RAYTRAIN_EINVAL,
@@ -457,7 +458,7 @@ static int elements_walk(struct feature_rows *f, const struct frame *batch,
                 uint32_t place = at < s->elements ? s->places[at] : NO_FEATURE;
 
                 if (place == NO_FEATURE)
-                    return no_feature(f, s, row, at, err);
+                    return row_no_feature(f, s, row, at, err);
                 if (all)
                     all[offsets[row]] = (struct element){place, f->scratch[k]};
                 offsets[row]++;
@@ -494,7 +495,7 @@ static void elements_store(struct gbdt_rows *out, struct element *all)
     }
     for (uint64_t k = 0; k < out->n_values; k++) {
         out->indices[k] = all[k].feature;
-        value_set(out, k, all[k].value);
+        feature_value_set(out, k, all[k].value);
     }
 }
 

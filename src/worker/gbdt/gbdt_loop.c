@@ -69,7 +69,8 @@ struct training {
 
 /* What is no warning of rank 0 goes into the log of this worker, as what the library would
  * print by itself. */
-static void library_says(void *arg, enum gbdt_severity severity, const char *line)
+static void training_library_says(void *arg, enum gbdt_severity severity,
+                                  const char *line)
 {
     const raytrain_context *ctx = arg;
     char text[1024];
@@ -85,7 +86,7 @@ static void library_says(void *arg, enum gbdt_severity severity, const char *lin
         (void)fs_write_full(STDOUT_FILENO, text, (size_t)n);
 }
 
-static void library_goes_on(void *arg)
+static void training_library_goes_on(void *arg)
 {
     sign_of_progress(arg);
 }
@@ -157,8 +158,8 @@ static int columns_settle(struct training *t, const struct dataset_config *cfg,
 }
 
 /* What is not used, on rank 0. Queries of LIBSVM text are a matter of the objective. */
-static int unused_note(struct training *t, const struct dataset_config *cfg,
-                       const raytrain_dataset *ds, struct error *err)
+static int training_unused_note(struct training *t, const struct dataset_config *cfg,
+                                const raytrain_dataset *ds, struct error *err)
 {
     const struct frame *schema = dataset_schema(ds);
     const char *log_dir = t->ctx->env.log_dir;
@@ -217,7 +218,7 @@ static int dataset_load(struct training *t, const struct dataset_config *cfg,
     if (rc == 0)
         rc = comm_agree(t->comm, columns_settle(t, cfg, libsvm, ds, err), err);
     if (rc == 0)
-        rc = comm_agree(t->comm, unused_note(t, cfg, ds, err), err);
+        rc = comm_agree(t->comm, training_unused_note(t, cfg, ds, err), err);
     collective_wait_begin(&t->ctx->waiting, "read dataset");
     if (rc == 0)
         rc =
@@ -278,8 +279,8 @@ static void restored_settle(struct training *t)
 
 /* A model asks about features by their numbers: with other columns it would learn, and
  * predict, nonsense. */
-static int features_check(const struct training *t, raytrain_checkpoint *ck,
-                          struct error *err)
+static int training_features_check(const struct training *t, raytrain_checkpoint *ck,
+                                   struct error *err)
 {
     char *before = NULL;
     int rc = 0;
@@ -307,7 +308,7 @@ static int restore(struct training *t, void **bytes, size_t *n, struct error *er
     if (!ck)
         return 0;
     if (model_record_get(ck, t->ops, &t->record, bytes, n, err) < 0 ||
-        features_check(t, ck, err) < 0)
+        training_features_check(t, ck, err) < 0)
         return -1;
     raytrain_checkpoint_close(ck);
     restored_settle(t);
@@ -331,8 +332,8 @@ static int booster_make(struct training *t, const void *bytes, size_t n,
         .model = bytes,
         .model_size = n,
         .seed = t->ctx->env.config->seed,
-        .say = library_says,
-        .goes_on = library_goes_on,
+        .say = training_library_says,
+        .goes_on = training_library_goes_on,
         .arg = t->ctx};
     rc = b->ops->create(b, err);
     for (size_t i = 0; rc == 0 && i < t->n_sets; i++) {

@@ -56,7 +56,8 @@ static int call_failed(const struct prediction *g, struct error *err)
 
 /* ---- The model ---- */
 
-static void library_says(void *arg, enum gbdt_severity severity, const char *line)
+static void prediction_library_says(void *arg, enum gbdt_severity severity,
+                                    const char *line)
 {
     const struct prediction *g = arg;
 
@@ -65,7 +66,7 @@ static void library_says(void *arg, enum gbdt_severity severity, const char *lin
                   line);
 }
 
-static void library_goes_on(void *arg)
+static void prediction_library_goes_on(void *arg)
 {
     const struct prediction *g = arg;
 
@@ -73,7 +74,7 @@ static void library_goes_on(void *arg)
 }
 
 /* "xgboost": the library of the checkpoint. */
-static int library_open(struct prediction *g, struct error *err)
+static int prediction_library_open(struct prediction *g, struct error *err)
 {
     char *trainer = NULL;
     int rc = 0;
@@ -122,7 +123,7 @@ static int model_load(struct prediction *g, struct error *err)
     size_t n = 0;
     int rc;
 
-    if (library_open(g, err) < 0 || dmatrix_load(g, err) < 0)
+    if (prediction_library_open(g, err) < 0 || dmatrix_load(g, err) < 0)
         return -1;
     b->env = (struct booster_env){.threads = cfg->scaling_config.cpus_per_worker,
                                   .config = &g->config,
@@ -208,7 +209,7 @@ static bool is_expected(const struct prediction *g, const char *column)
 }
 
 /* Columns of files that the model does not use; those of a service are its own. */
-static int unused_note(const struct prediction *g, struct error *err)
+static int prediction_unused_note(const struct prediction *g, struct error *err)
 {
     const struct frame *schema =
         dataset_schema(raytrain_predictor_dataset(g->predictor));
@@ -291,7 +292,8 @@ static int batch_choose(struct prediction *g, struct error *err)
 /* ---- Batches ---- */
 
 /* Memory for the largest output of so many rows. */
-static int values_reserve(struct prediction *g, uint64_t rows, struct error *err)
+static int prediction_values_reserve(struct prediction *g, uint64_t rows,
+                                     struct error *err)
 {
     uint64_t most = 1;
 
@@ -331,7 +333,7 @@ static int batch_predict(struct prediction *g, const struct frame *batch,
 {
     const struct booster_ops *ops = g->booster.ops;
     struct gbdt_rows rows = {.name = PREDICT_DATASET};
-    int rc = values_reserve(g, batch->rows, err);
+    int rc = prediction_values_reserve(g, batch->rows, err);
 
     if (rc == 0)
         rc = feature_rows_fill(g->rows, batch, &rows, err);
@@ -384,7 +386,7 @@ int gbdt_predict(raytrain_context *ctx, raytrain_predictor *p)
     if (rc == 0)
         rc = rows_prepare(&g, err);
     if (rc == 0)
-        rc = unused_note(&g, err);
+        rc = prediction_unused_note(&g, err);
     if (rc == 0)
         rc = outputs_add(&g, err);
     if (rc == 0)

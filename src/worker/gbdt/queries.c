@@ -32,7 +32,7 @@ static double key_real(uint64_t key)
     return x;
 }
 
-static bool is_real(const struct frame_column *c)
+static bool is_real_column(const struct frame_column *c)
 {
     return c->kind == FRAME_NUMBERS && reals_is_float(c->row.dtype);
 }
@@ -44,7 +44,7 @@ uint64_t gbdt_query_key(const struct frame_column *c, uint64_t row)
     uint64_t bits = 0;
     double x;
 
-    if (is_real(c)) {
+    if (is_real_column(c)) {
         reals_load(c, (size_t)row, 1, &x);
         return real_key(x);
     }
@@ -70,7 +70,7 @@ static void key_text(const struct frame_column *c, uint64_t key,
     const char *bytes;
     size_t n;
 
-    if (is_real(c)) {
+    if (is_real_column(c)) {
         snprintf(text, QUOTE_TEXT_MAX, "%.17g", key_real(key));
     } else if (c->kind == FRAME_WORDS && number < 0) {
         snprintf(text, QUOTE_TEXT_MAX, "without a name");
@@ -123,8 +123,8 @@ static void ends_join(struct ends *all, const struct ends *next)
 }
 
 /* COLLECTIVE */
-static int sorted(const struct gbdt_rows *s, struct comm *parts, bool *yes,
-                  struct error *err)
+static int queries_sorted(const struct gbdt_rows *s, struct comm *parts, bool *yes,
+                          struct error *err)
 {
     struct ends own = ends_of(s), joined = {.rising = true};
     struct ends *all = calloc((size_t)parts->size, sizeof *all);
@@ -217,8 +217,8 @@ static int search(const struct gbdt_rows *s, struct comm *parts, struct again *f
 
 /* ---- The whole ---- */
 
-static int refuse(const raytrain_dataset *ds, const struct rows_job *job,
-                  const struct again *found, struct error *err)
+static int queries_refuse(const raytrain_dataset *ds, const struct rows_job *job,
+                          const struct again *found, struct error *err)
 {
     const char *column = job->columns->qid;
     char query[QUOTE_TEXT_MAX], first[ERROR_TEXT_MAX / 3], row[ERROR_TEXT_MAX / 3];
@@ -243,12 +243,12 @@ int gbdt_queries_check(const raytrain_dataset *ds, const struct rows_job *job,
 
     if (!gbdt_columns_qid(job->columns, dataset_schema(ds)))
         return 0;
-    rc = sorted(rows, parts, &good, err);
+    rc = queries_sorted(rows, parts, &good, err);
     if (rc == 0 && !good)
         rc = search(rows, parts, &found, err);
     free(rows->queries);
     rows->queries = NULL;
     if (rc == 0 && found.any)
-        rc = refuse(ds, job, &found, err);
+        rc = queries_refuse(ds, job, &found, err);
     return comm_agree(parts, rc, err);
 }

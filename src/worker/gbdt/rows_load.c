@@ -31,7 +31,7 @@ struct loading {
     bool done;
 };
 
-static int no_memory(const struct loading *l, struct error *err)
+static int loaded_no_memory(const struct loading *l, struct error *err)
 {
     return error_set(
         err, RAYTRAIN_ENOMEM,
@@ -42,7 +42,7 @@ static int no_memory(const struct loading *l, struct error *err)
 
 /* ---- Memory ---- */
 
-static bool grow(void *pointer, uint64_t n, size_t size)
+static bool loaded_grow(void *pointer, uint64_t n, size_t size)
 {
     void **p = pointer;
     void *more;
@@ -53,7 +53,7 @@ static bool grow(void *pointer, uint64_t n, size_t size)
     return true;
 }
 
-static int rows_reserve(struct loading *l, uint64_t rows, struct error *err)
+static int loaded_rows_reserve(struct loading *l, uint64_t rows, struct error *err)
 {
     const struct gbdt_columns *c = l->job->columns;
     struct gbdt_rows *s = l->rows;
@@ -66,19 +66,19 @@ static int rows_reserve(struct loading *l, uint64_t rows, struct error *err)
         room = rows;
     if (!s->sparse)
         ok = room <= UINT64_MAX / s->features &&
-             grow(&s->values, room * s->features, raytrain_dtype_size(s->dtype));
+             loaded_grow(&s->values, room * s->features, raytrain_dtype_size(s->dtype));
     else
-        ok = grow(&s->offsets, room + 1, sizeof *s->offsets);
-    ok = ok && (!c->label || grow(&s->label, room, sizeof *s->label)) &&
-         (!l->weight || grow(&s->weight, room, sizeof *s->weight)) &&
-         (!c->margin || grow(&s->margin, room * s->margins, sizeof *s->margin));
+        ok = loaded_grow(&s->offsets, room + 1, sizeof *s->offsets);
+    ok = ok && (!c->label || loaded_grow(&s->label, room, sizeof *s->label)) &&
+         (!l->weight || loaded_grow(&s->weight, room, sizeof *s->weight)) &&
+         (!c->margin || loaded_grow(&s->margin, room * s->margins, sizeof *s->margin));
     if (!ok)
-        return no_memory(l, err);
+        return loaded_no_memory(l, err);
     l->room = room;
     return 0;
 }
 
-static int values_reserve(struct loading *l, uint64_t n, struct error *err)
+static int loaded_values_reserve(struct loading *l, uint64_t n, struct error *err)
 {
     struct gbdt_rows *s = l->rows;
     uint64_t room = n > l->values_room + l->values_room / 2
@@ -87,9 +87,9 @@ static int values_reserve(struct loading *l, uint64_t n, struct error *err)
 
     if (n <= l->values_room)
         return 0;
-    if (!grow(&s->values, room, raytrain_dtype_size(s->dtype)) ||
-        !grow(&s->indices, room, sizeof *s->indices))
-        return no_memory(l, err);
+    if (!loaded_grow(&s->values, room, raytrain_dtype_size(s->dtype)) ||
+        !loaded_grow(&s->indices, room, sizeof *s->indices))
+        return loaded_no_memory(l, err);
     l->values_room = room;
     return 0;
 }
@@ -134,8 +134,8 @@ static uint64_t sparse_count(const struct frame_column *c, uint64_t from, uint64
 }
 
 /* Row `row` has an element that no row of the training set has. */
-static int no_feature(const struct loading *l, const struct gbdt_column *to,
-                      uint64_t row, uint64_t element, struct error *err)
+static int loaded_no_feature(const struct loading *l, const struct gbdt_column *to,
+                             uint64_t row, uint64_t element, struct error *err)
 {
     char place[ERROR_TEXT_MAX / 2];
 
@@ -186,7 +186,7 @@ static int sparse_copy(struct loading *l, const struct frame *f, uint64_t from,
 
     for (size_t i = 0; i < columns->n; i++)
         more += sparse_count(frame_find_next(f, columns->list[i].name, &next), from, n);
-    if (values_reserve(l, s->n_values + more, err) < 0)
+    if (loaded_values_reserve(l, s->n_values + more, err) < 0)
         return -1;
     for (uint64_t r = 0; r < n; r++) {
         s->offsets[s->n + r] = s->n_values;
@@ -197,7 +197,7 @@ static int sparse_copy(struct loading *l, const struct frame *f, uint64_t from,
                 sparse_append(s, frame_find_next(f, to->name, &next), to, from + r);
 
             if (other >= 0)
-                return no_feature(l, to, s->n + r, (uint64_t)other, err);
+                return loaded_no_feature(l, to, s->n + r, (uint64_t)other, err);
         }
     }
     s->offsets[s->n + n] = s->n_values;
@@ -257,8 +257,8 @@ static int labels_check(const struct loading *l, uint64_t n, struct error *err)
 }
 
 /* Rows from..from + n of the block are this worker's. */
-static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
-                     uint64_t n, struct error *err)
+static int loaded_rows_take(struct loading *l, const struct frame *f, uint64_t from,
+                            uint64_t n, struct error *err)
 {
     const struct gbdt_columns *c = l->job->columns;
     struct gbdt_rows *s = l->rows;
@@ -266,7 +266,7 @@ static int rows_take(struct loading *l, const struct frame *f, uint64_t from,
 
     if (n == 0)
         return 0;
-    if (rows_reserve(l, s->n + n, err) < 0)
+    if (loaded_rows_reserve(l, s->n + n, err) < 0)
         return -1;
     if (s->sparse && sparse_copy(l, f, from, n, err) < 0)
         return -1;
@@ -292,9 +292,9 @@ static int group_begin(struct loading *l, uint64_t query, struct error *err)
     if (s->n_groups == l->groups_room) {
         size_t room = l->groups_room > 0 ? 2 * l->groups_room : 1024;
 
-        if (!grow(&s->groups, room, sizeof *s->groups) ||
-            !grow(&s->queries, room, sizeof *s->queries))
-            return no_memory(l, err);
+        if (!loaded_grow(&s->groups, room, sizeof *s->groups) ||
+            !loaded_grow(&s->queries, room, sizeof *s->queries))
+            return loaded_no_memory(l, err);
         l->groups_room = room;
     }
     s->queries[s->n_groups] = query;
@@ -349,7 +349,7 @@ static int block_take(struct loading *l, uint64_t n, struct error *err)
         return -1;
     if (l->rows->n == 0)
         l->rows->first = l->at + from;
-    if (rows_take(l, f, from, end - from, err) < 0)
+    if (loaded_rows_take(l, f, from, end - from, err) < 0)
         return -1;
     l->at += n;
     if (!l->qid && l->at >= l->end)
@@ -411,13 +411,13 @@ static int loading_begin(struct loading *l, struct error *err)
         l->query_bytes = frame_row_bytes(frame_find(schema, l->qid));
         l->query = calloc(1, l->query_bytes);
         if (!l->query)
-            return no_memory(l, err);
+            return loaded_no_memory(l, err);
     }
     if (block > BLOCK_ROWS_MAX)
         block = BLOCK_ROWS_MAX;
     if (dataset_set_batch_size(l->ds, block > 0 ? block : 1, err) < 0)
         return -1;
-    return rows_reserve(l, l->end - l->first + 1, err);
+    return loaded_rows_reserve(l, l->end - l->first + 1, err);
 }
 
 /* Without rows, offsets still has its first element. */
