@@ -98,8 +98,8 @@ static bool int_take(const struct guest *g, size_t *at, int32_t *value)
 }
 
 /* A text of 1 to most - 1 bytes. *bad: it has another length. */
-static bool text_take(const struct guest *g, size_t *at, char *text, size_t most,
-                      bool *bad)
+static bool guest_text_take(const struct guest *g, size_t *at, char *text, size_t most,
+                            bool *bad)
 {
     int32_t n;
 
@@ -115,7 +115,7 @@ static bool text_take(const struct guest *g, size_t *at, char *text, size_t most
 }
 
 /* All bytes of the ids are compared, so that the time says nothing about the secret. */
-static int rank_of(const struct rabit_tracker *t, const char *task)
+static int task_rank(const struct rabit_tracker *t, const char *task)
 {
     char right[RABIT_TASK_MAX];
     unsigned char differ = 0;
@@ -143,10 +143,10 @@ static enum hello hello_parse(const struct rabit_tracker *t, const struct guest 
     if (magic != MAGIC)
         return HELLO_BAD;
     if (!int_take(g, &at, &has_rank) || !int_take(g, &at, &members) ||
-        !text_take(g, &at, task, sizeof task, &bad) ||
-        !text_take(g, &at, command, sizeof command, &bad))
+        !guest_text_take(g, &at, task, sizeof task, &bad) ||
+        !guest_text_take(g, &at, command, sizeof command, &bad))
         return bad ? HELLO_BAD : HELLO_PART;
-    *rank = rank_of(t, task);
+    *rank = task_rank(t, task);
     if (*rank < 0 || (members != -1 && members != t->n))
         return HELLO_BAD;
     if (strcmp(command, "start") != 0)

@@ -12,7 +12,7 @@ static bool is_affected(const struct xgboost_library *x)
 
 /* ---- Is a value missing? ---- */
 
-static double value_of(const struct gbdt_rows *s, uint64_t i)
+static double gaps_value(const struct gbdt_rows *s, uint64_t i)
 {
     if (s->dtype == RAYTRAIN_FLOAT64)
         return ((const double *)s->values)[i];
@@ -26,7 +26,7 @@ static bool has_gaps(const struct gbdt_rows *s, double missing, uint64_t width)
     if (s->sparse && n < s->n * (s->features > width ? s->features : width))
         return true;
     for (uint64_t i = 0; i < n; i++) {
-        double value = value_of(s, i);
+        double value = gaps_value(s, i);
 
         if (isnan(value) || (float)value == (float)missing)
             return true;
@@ -36,7 +36,7 @@ static bool has_gaps(const struct gbdt_rows *s, double missing, uint64_t width)
 
 /* ---- The row ---- */
 
-static int grow(void *array, size_t n, size_t size, struct error *err)
+static int gaps_grow(void *array, size_t n, size_t size, struct error *err)
 {
     void **p = array, *more = reallocarray(*p, n, size);
 
@@ -52,12 +52,12 @@ static int values_add(struct gbdt_rows *s, struct error *err)
     uint64_t n = s->n * s->features;
 
     if (s->sparse) {
-        if (grow(&s->offsets, s->n + 2, sizeof *s->offsets, err) < 0)
+        if (gaps_grow(&s->offsets, s->n + 2, sizeof *s->offsets, err) < 0)
             return -1;
         s->offsets[s->n + 1] = s->offsets[s->n];
         return 0;
     }
-    if (grow(&s->values, n + s->features, size, err) < 0)
+    if (gaps_grow(&s->values, n + s->features, size, err) < 0)
         return -1;
     for (uint64_t i = n; i < n + s->features; i++)
         if (s->dtype == RAYTRAIN_FLOAT64)
@@ -72,14 +72,14 @@ static int weight_add(struct gbdt_rows *s, struct error *err)
 {
     bool none = !s->weight;
 
-    if (grow(&s->weight, s->n + 1, sizeof *s->weight, err) < 0)
+    if (gaps_grow(&s->weight, s->n + 1, sizeof *s->weight, err) < 0)
         return -1;
     for (uint64_t i = 0; none && i < s->n; i++)
         s->weight[i] = 1;
     s->weight[s->n] = 0;
     if (!s->groups)
         return 0;
-    if (grow(&s->groups, s->n_groups + 1, sizeof *s->groups, err) < 0)
+    if (gaps_grow(&s->groups, s->n_groups + 1, sizeof *s->groups, err) < 0)
         return -1;
     s->groups[s->n_groups++] = 1;
     return 0;
@@ -89,12 +89,12 @@ static int weight_add(struct gbdt_rows *s, struct error *err)
 static int label_add(struct gbdt_rows *s, struct error *err)
 {
     if (s->label) {
-        if (grow(&s->label, s->n + 1, sizeof *s->label, err) < 0)
+        if (gaps_grow(&s->label, s->n + 1, sizeof *s->label, err) < 0)
             return -1;
         s->label[s->n] = s->label[0];
     }
     if (s->margin) {
-        if (grow(&s->margin, (s->n + 1) * s->margins, sizeof *s->margin, err) < 0)
+        if (gaps_grow(&s->margin, (s->n + 1) * s->margins, sizeof *s->margin, err) < 0)
             return -1;
         memcpy(s->margin + s->n * s->margins, s->margin,
                s->margins * sizeof *s->margin);

@@ -228,7 +228,7 @@ void xgboost_group_break(struct xgboost_group *g)
         g->joined = false;
 }
 
-static void *tracker_free(void *arg)
+static void *group_tracker_free(void *arg)
 {
     struct xgboost_group *copy = arg;
 
@@ -253,7 +253,7 @@ static void tracker_stop(struct xgboost_group *g, bool clean)
     if (!copy)
         return;
     *copy = *g;
-    if (thread_start(&thread, tracker_free, copy, &ignored) == 0)
+    if (thread_start(&thread, group_tracker_free, copy, &ignored) == 0)
         pthread_detach(thread);
     else
         free(copy);

@@ -185,8 +185,8 @@ static json_t *value_translate(const struct gbdt_features *f, const char *name,
 
 /* ---- The user's parameters ---- */
 
-static int value_set(struct booster *b, const char *name, json_t *value,
-                     struct error *err)
+static int xgboost_value_set(struct booster *b, const char *name, json_t *value,
+                             struct error *err)
 {
     bool lists = strcmp(name, "eval_metric") == 0;
     size_t n = lists && json_is_array(value) ? json_array_size(value) : 1;
@@ -268,7 +268,7 @@ int xgboost_params_set(struct booster *b, struct error *err)
     impl->renewal = renewal_find(params);
     if (defaults_set(b, params, err) < 0)
         return -1;
-    json_object_foreach(params, name,
-                        value) if (value_set(b, name, value, err) < 0) return -1;
+    json_object_foreach(
+        params, name, value) if (xgboost_value_set(b, name, value, err) < 0) return -1;
     return 0;
 }

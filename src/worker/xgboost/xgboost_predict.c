@@ -65,7 +65,7 @@ static int objective_find(struct booster *b, struct error *err)
 }
 
 /* If early stopping has left its mark, the rounds after the best one do not count. */
-static int end_find(struct booster *b, struct error *err)
+static int model_end_find(struct booster *b, struct error *err)
 {
     struct xgboost_impl *impl = b->impl;
     const char *text = NULL;
@@ -94,7 +94,7 @@ int xgboost_load(struct booster *b, const void *bytes, size_t n, struct error *e
         impl->x->XGBoosterSetParam(impl->model, "nthread", threads) != 0 ||
         impl->x->XGBoosterGetNumFeature(impl->model, &impl->features) != 0)
         return xgboost_fail(impl->x, RAYTRAIN_ECORRUPT, "the model", err);
-    return objective_find(b, err) < 0 ? -1 : end_find(b, err);
+    return objective_find(b, err) < 0 ? -1 : model_end_find(b, err);
 }
 
 /* ---- Predictions by the library ---- */
@@ -114,7 +114,7 @@ static bool is_softprob(const struct xgboost_impl *impl)
 }
 
 /* Margins come instead of values if probabilities are still to be made of them. */
-static int kind_of(const struct xgboost_impl *impl, enum gbdt_output output)
+static int xgboost_output_kind(const struct xgboost_impl *impl, enum gbdt_output output)
 {
     switch (output) {
     case GBDT_MARGIN:
@@ -148,7 +148,7 @@ static int raw_predict(struct xgboost_impl *impl, enum gbdt_output output, void 
     snprintf(config, sizeof config,
              "{\"type\":%d,\"training\":false,\"iteration_begin\":0,"
              "\"iteration_end\":%d,\"strict_shape\":true}",
-             kind_of(impl, output), impl->end);
+             xgboost_output_kind(impl, output), impl->end);
     if (impl->x->XGBoosterPredictFromDMatrix(impl->model, matrix, config, &raw->shape,
                                              &raw->ndim, &raw->values) != 0)
         return xgboost_fail(impl->x, RAYTRAIN_EINVAL, "the prediction", err);
@@ -286,8 +286,8 @@ static void values_make(const struct xgboost_impl *impl, enum gbdt_output output
 }
 
 /* Sparse rows may end before the model's last features. */
-static int features_check(const struct xgboost_impl *impl, const struct gbdt_rows *rows,
-                          struct error *err)
+static int xgboost_features_check(const struct xgboost_impl *impl,
+                                  const struct gbdt_rows *rows, struct error *err)
 {
     if (rows->features == impl->features ||
         (rows->sparse && rows->features < impl->features))
@@ -308,7 +308,7 @@ int xgboost_predict(struct booster *b, enum gbdt_output output,
     void *matrix;
     int rc;
 
-    if (features_check(impl, rows, err) < 0 || shape_find(b, output, err) < 0)
+    if (xgboost_features_check(impl, rows, err) < 0 || shape_find(b, output, err) < 0)
         return -1;
     if (rows->n == 0)
         return 0;
