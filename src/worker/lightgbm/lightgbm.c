@@ -49,7 +49,7 @@ static void line_say(void)
     output.line[0] = '\0';
 }
 
-static void output_take(const char *text)
+static void lightgbm_output_take(const char *text)
 {
     size_t n = strlen(output.line);
 
@@ -102,7 +102,7 @@ static int old_open(struct booster *b, struct error *err)
     return lightgbm_model_parse(s->l, b->env.model, b->env.model_size, &s->old, err);
 }
 
-static int create(struct booster *b, struct error *err)
+static int lightgbm_create(struct booster *b, struct error *err)
 {
     struct lightgbm_state *s = calloc(1, sizeof *s);
     int rc;
@@ -114,7 +114,7 @@ static int create(struct booster *b, struct error *err)
     if (!s->l)
         return -1;
     output.booster = b;
-    s->l->RegisterLogCallback(output_take);
+    s->l->RegisterLogCallback(lightgbm_output_take);
     if (!b->env.comm)
         return 0;
     if (b->env.comm->size > 1)
@@ -124,7 +124,7 @@ static int create(struct booster *b, struct error *err)
     return s->comm ? comm_agree(s->comm, rc, err) : rc;
 }
 
-static void destroy(struct booster *b, bool clean)
+static void lightgbm_destroy(struct booster *b, bool clean)
 {
     struct lightgbm_state *s = b->impl;
 
@@ -215,7 +215,8 @@ static int booster_make(struct booster *b, struct error *err)
     return 0;
 }
 
-static int begin(struct booster *b, const void *bytes, size_t n, struct error *err)
+static int lightgbm_begin(struct booster *b, const void *bytes, size_t n,
+                          struct error *err)
 {
     struct lightgbm_state *s = b->impl;
     int rc = 0;
@@ -289,9 +290,9 @@ const struct booster_ops booster_lightgbm = {
     .wide = true,
     .open = open_library,
     .ranks = lightgbm_params_rank,
-    .create = create,
+    .create = lightgbm_create,
     .add = lightgbm_data_add,
-    .begin = begin,
+    .begin = lightgbm_begin,
     .update = update,
     .evaluate = evaluate,
     .save = lightgbm_save,
@@ -301,5 +302,5 @@ const struct booster_ops booster_lightgbm = {
     .shape = lightgbm_shape,
     .predict = lightgbm_predict,
     .convert = lightgbm_convert,
-    .destroy = destroy,
+    .destroy = lightgbm_destroy,
 };

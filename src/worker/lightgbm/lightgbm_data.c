@@ -107,7 +107,8 @@ static int scores_make(const struct booster *b, const struct gbdt_rows *rows,
 /* ---- A dataset ---- */
 
 /* The library would forget the rows of earlier blocks of a dataset for linear trees. */
-static uint64_t block_rows(const struct booster *b, const struct gbdt_rows *rows)
+static uint64_t lightgbm_block_rows(const struct booster *b,
+                                    const struct gbdt_rows *rows)
 {
     static const char *const keys[] = {"linear_tree", "linear_trees", NULL};
     static const char *const values[] = {"true", "+", NULL};
@@ -123,7 +124,7 @@ static int rows_push(const struct booster *b, lightgbm_dataset data,
         rows->dtype == RAYTRAIN_FLOAT32 ? LIGHTGBM_FLOAT32 : LIGHTGBM_FLOAT64;
     const size_t row =
         rows->features * (type == LIGHTGBM_FLOAT32 ? sizeof(float) : sizeof(double));
-    const uint64_t block = block_rows(b, rows);
+    const uint64_t block = lightgbm_block_rows(b, rows);
     int rc = 0;
 
     if (rows->sparse)

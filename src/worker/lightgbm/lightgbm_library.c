@@ -48,7 +48,7 @@ static void *beside_open(void)
     return object;
 }
 
-static void *library_open(struct error *err)
+static void *liblightgbm_open(struct error *err)
 {
     const char *named = getenv(VARIABLE);
     void *object;
@@ -89,9 +89,9 @@ static int symbol_find(void *object, const char *name, void *pointer, struct err
     if (symbol_find(object, "LGBM_" #name, &library.name, err) < 0)                    \
         return -1;
 
-static int library_load(struct error *err)
+static int liblightgbm_load(struct error *err)
 {
-    void *object = library_open(err);
+    void *object = liblightgbm_open(err);
 
     if (!object)
         return -1;
@@ -105,7 +105,7 @@ const struct lightgbm *lightgbm_library(struct error *err)
 
     pthread_mutex_lock(&lock);
     if (!loaded)
-        loaded = library_load(err) == 0;
+        loaded = liblightgbm_load(err) == 0;
     found = loaded ? &library : NULL;
     pthread_mutex_unlock(&lock);
     return found;

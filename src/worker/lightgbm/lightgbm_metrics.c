@@ -358,9 +358,9 @@ static int parts_get(const struct evaluation *e, const struct lightgbm_sets *set
     return rc;
 }
 
-static int value_get(const struct evaluation *e, const struct lightgbm_set *set,
-                     const struct metric *m, const struct part *all, double *value,
-                     struct error *err)
+static int metric_value_get(const struct evaluation *e, const struct lightgbm_set *set,
+                            const struct metric *m, const struct part *all,
+                            double *value, struct error *err)
 {
     if (!e->comm) {
         *value = set->data ? all->value : NAN;
@@ -395,7 +395,7 @@ static int scores_fill(const struct evaluation *e, const struct lightgbm_sets *s
                 "dataset a shorter one",
                 m->name, set->name);
         score->more_is_better = m->more_is_better;
-        if (value_get(e, set, m, &parts[i], &score->value, err) < 0)
+        if (metric_value_get(e, set, m, &parts[i], &score->value, err) < 0)
             return -1;
         scores->n++;
     }

@@ -192,8 +192,8 @@ int lightgbm_shape(struct booster *b, enum gbdt_output output, uint64_t shape[2]
     return 0;
 }
 
-static int features_check(const struct lightgbm_state *s, const struct gbdt_rows *rows,
-                          struct error *err)
+static int lightgbm_features_check(const struct lightgbm_state *s,
+                                   const struct gbdt_rows *rows, struct error *err)
 {
     int features;
 
@@ -247,7 +247,7 @@ int lightgbm_predict(struct booster *b, enum gbdt_output output,
     double *block;
     int rc = 0;
 
-    if (features_check(s, rows, err) < 0)
+    if (lightgbm_features_check(s, rows, err) < 0)
         return -1;
     if (s->l->BoosterCalcNumPredict(s->booster, 1, request.output, 0, -1, &width) != 0)
         return lightgbm_fail(s->l, RAYTRAIN_EFAILED, "has no such output", err);

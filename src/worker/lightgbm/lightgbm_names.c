@@ -23,7 +23,7 @@ static char *tame(const char *name)
     return own;
 }
 
-static bool is_used(const struct naming *n, const char *name)
+static bool feature_name_is_used(const struct naming *n, const char *name)
 {
     return name_index_find(&n->columns, name) != NAME_INDEX_NONE ||
            name_index_find(&n->tamed, name) != NAME_INDEX_NONE;
@@ -38,7 +38,7 @@ static char *name_extend(const struct naming *n, const char *name, size_t i)
     if (!own)
         return NULL;
     length = (size_t)snprintf(own, room, "%s_%zu", name, i);
-    while (is_used(n, own)) {
+    while (feature_name_is_used(n, own)) {
         char *grown = realloc(own, length + 2);
 
         if (!grown) {

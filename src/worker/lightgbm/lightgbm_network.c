@@ -12,7 +12,7 @@ static _Thread_local struct {
     size_t *cuts;
 } network;
 
-static void fail(void)
+static void network_fail(void)
 {
     network.failed = true;
 }
@@ -36,7 +36,7 @@ static void allgather(char *input, int32_t n, const int32_t *start, const int32_
     if (n > 0) /* the input may be in the output already */
         memmove(output + start[c->rank], input, (size_t)n);
     if (c->ops->allgather_parts(c, &parts, 1, &network.err) < 0) {
-        fail();
+        network_fail();
         memset(output, 0, (size_t)output_size);
     }
 }
@@ -93,7 +93,7 @@ static void reduce_scatter(char *input, int32_t input_size, int element,
     (void)input_size, (void)n_blocks;
     if (network.failed ||
         blocks_reduce(input, element, start, len, output, *reducer) < 0) {
-        fail();
+        network_fail();
         memset(output, 0, (size_t)output_size);
     }
 }

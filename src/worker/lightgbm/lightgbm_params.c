@@ -61,7 +61,7 @@ struct making {
     bool given[RULES]; /* by the user, and used */
 };
 
-static void say(const struct booster_env *env, const char *line)
+static void env_say(const struct booster_env *env, const char *line)
 {
     if (env->say)
         env->say(env->arg, GBDT_WARNING, line);
@@ -139,7 +139,7 @@ static int learner_add(struct making *m, const char *text, struct error *err)
                  "params.tree_learner is %s, and there are several workers: it is "
                  "\"data\" now",
                  quote(text, quoted));
-        say(m->env, line);
+        env_say(m->env, line);
         text = "data";
     }
     fprintf(m->out, "tree_learner=%s ", m->several ? text : "serial");
@@ -166,7 +166,7 @@ static bool is_dropped(struct making *m, enum rule rule, const char *key,
         instead = "categorical_features is set";
     if (instead) {
         snprintf(line, sizeof line, "params.%s is not used: %s", key, instead);
-        say(m->env, line);
+        env_say(m->env, line);
     }
     return instead || rule == RULE_THREADS;
 }

@@ -22,7 +22,7 @@ struct draw {
     size_t *cuts;    /* comm size + 1, for an exchange */
 };
 
-static int no_memory(struct error *err)
+static int sample_no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM,
                      "out of memory for the sample of rows from which LightGBM makes "
@@ -45,7 +45,7 @@ static int rows_draw(struct draw *d, const struct lightgbm *l, const char *param
         return lightgbm_fail(l, RAYTRAIN_EINVAL, "refuses params", err);
     drawn = malloc(((size_t)count + 1) * sizeof *drawn);
     if (!drawn)
-        return no_memory(err);
+        return sample_no_memory(err);
     if (l->SampleIndices(counted, params, drawn, &n) != 0) {
         free(drawn);
         return lightgbm_fail(l, RAYTRAIN_EINVAL, "cannot sample rows", err);
@@ -58,7 +58,7 @@ static int rows_draw(struct draw *d, const struct lightgbm *l, const char *param
                                       (long double)INT32_MAX)
                          : (uint64_t)drawn[i];
     free(drawn);
-    return d->rows ? 0 : no_memory(err);
+    return d->rows ? 0 : sample_no_memory(err);
 }
 
 /* The first of the drawn rows that is not before `row`. */
@@ -86,7 +86,7 @@ static int members_find(struct draw *d, struct error *err)
     d->cuts = malloc(((size_t)size + 1) * sizeof *d->cuts);
     if (!firsts || !d->first || !d->cuts) {
         free(firsts);
-        return no_memory(err);
+        return sample_no_memory(err);
     }
     firsts[0] = 0;
     if (d->comm && d->comm->ops->allgather(d->comm, &d->train->first, sizeof *firsts,
@@ -123,8 +123,8 @@ static uint64_t draw_row(const struct draw *d, size_t i)
     return d->rows[d->low + i] - d->train->first;
 }
 
-static int exchange(const struct draw *d, const struct comm_parts *parts, size_t n,
-                    struct error *err)
+static int draw_exchange(const struct draw *d, const struct comm_parts *parts, size_t n,
+                         struct error *err)
 {
     return d->comm ? d->comm->ops->allgather_parts(d->comm, parts, n, err) : 0;
 }
@@ -194,7 +194,7 @@ static int dense_take(struct lightgbm_sample *s, const struct draw *d,
     const size_t most = BLOCK_BYTES / column_bytes + 1;
     struct comm_parts *parts = malloc(most * sizeof *parts);
     char *block = malloc(most * column_bytes);
-    int rc = parts && block ? 0 : no_memory(err);
+    int rc = parts && block ? 0 : sample_no_memory(err);
 
     for (int r = 0; d->comm && r <= d->comm->size; r++)
         d->cuts[r] = d->first[r] * d->element;
@@ -204,10 +204,10 @@ static int dense_take(struct lightgbm_sample *s, const struct draw *d,
         block_fill(d, block, column, width);
         for (size_t c = 0; c < width; c++)
             parts[c] = (struct comm_parts){block + c * d->n * d->element, d->cuts};
-        rc = exchange(d, parts, width, err);
+        rc = draw_exchange(d, parts, width, err);
         for (size_t c = 0; rc == 0 && c < width; c++)
             if (column_make(s, d, column + c, parts[c].data) < 0)
-                rc = no_memory(err);
+                rc = sample_no_memory(err);
     }
     free(parts);
     free(block);
@@ -244,7 +244,7 @@ static int sparse_lengths(struct sparse *p, const struct draw *d, struct error *
     }
     for (int r = 0; d->comm && r <= d->comm->size; r++)
         d->cuts[r] = d->first[r] * sizeof *p->ends;
-    if (exchange(d, &parts, 1, err) < 0)
+    if (draw_exchange(d, &parts, 1, err) < 0)
         return -1;
     for (size_t i = 0; i < d->n; i++)
         p->ends[i] = end += p->ends[i];
@@ -264,7 +264,7 @@ static int sparse_part(const struct sparse *p, const struct draw *d, void *data,
 
     for (int r = 0; d->comm && r <= d->comm->size; r++)
         d->cuts[r] = (size_t)sparse_start(p, d->first[r]) * element;
-    return exchange(d, &parts, 1, err);
+    return draw_exchange(d, &parts, 1, err);
 }
 
 static int sparse_gather(struct sparse *p, const struct draw *d, struct error *err)
@@ -273,13 +273,13 @@ static int sparse_gather(struct sparse *p, const struct draw *d, struct error *e
 
     p->ends = malloc((d->n + 1) * sizeof *p->ends);
     if (!p->ends)
-        return no_memory(err);
+        return sample_no_memory(err);
     if (sparse_lengths(p, d, err) < 0)
         return -1;
     p->values = malloc(p->n * d->element + 1);
     p->indices = malloc((p->n + 1) * sizeof *p->indices);
     if (!p->values || !p->indices)
-        return no_memory(err);
+        return sample_no_memory(err);
     for (size_t i = 0; i < d->own; i++) {
         uint64_t from = train->offsets[draw_row(d, i)];
         uint64_t to = sparse_start(p, d->low + i);
@@ -306,7 +306,7 @@ static int sparse_columns(struct lightgbm_sample *s, const struct draw *d,
         s->values[c] = malloc(((size_t)s->n[c] + 1) * sizeof **s->values);
         s->indices[c] = malloc(((size_t)s->n[c] + 1) * sizeof **s->indices);
         if (!s->values[c] || !s->indices[c])
-            return no_memory(err);
+            return sample_no_memory(err);
         s->n[c] = 0;
     }
     for (size_t row = 0; row < d->n; row++)
@@ -346,7 +346,7 @@ static int sample_init(struct lightgbm_sample *s, const struct draw *d,
     s->n = calloc(s->columns + 1, sizeof *s->n);
     s->every = malloc((d->n + 1) * sizeof *s->every);
     if (!s->values || !s->indices || !s->n || !s->every)
-        return no_memory(err);
+        return sample_no_memory(err);
     for (size_t i = 0; i < d->n; i++)
         s->every[i] = (int)i;
     return 0;
