@@ -114,9 +114,9 @@ void serve_inputs_clear(struct serve_inputs *inputs)
 }
 
 /* row: of numbers; NULL: text. */
-static int column_add(struct serve_inputs *inputs, const char *name,
-                      const raytrain_tensor *row, const struct chain *chain,
-                      struct error *err)
+static int inputs_column_add(struct serve_inputs *inputs, const char *name,
+                             const raytrain_tensor *row, const struct chain *chain,
+                             struct error *err)
 {
     struct service_column *c = &inputs->columns[inputs->n];
     struct serve_words *words = &inputs->words[inputs->n];
@@ -152,7 +152,8 @@ int serve_inputs_configured(const struct predict_inputs *config,
     for (size_t i = 0; rc == 0 && i < config->n; i++) {
         const struct predict_input *in = &config->list[i];
 
-        rc = column_add(inputs, in->name, in->is_text ? NULL : &in->row, chain, err);
+        rc = inputs_column_add(inputs, in->name, in->is_text ? NULL : &in->row, chain,
+                               err);
     }
     if (rc < 0)
         serve_inputs_clear(inputs);
@@ -163,9 +164,9 @@ static int column_like(struct serve_inputs *inputs, const struct frame_column *c
                        const struct chain *chain, struct error *err)
 {
     if (c->kind == FRAME_NUMBERS)
-        return column_add(inputs, c->name, &c->row, chain, err);
+        return inputs_column_add(inputs, c->name, &c->row, chain, err);
     if (c->kind == FRAME_TEXT || c->kind == FRAME_WORDS)
-        return column_add(inputs, c->name, NULL, chain, err);
+        return inputs_column_add(inputs, c->name, NULL, chain, err);
     return error_set(err, RAYTRAIN_ENOTSUP,
                      "column \"%s\" is one of sparse vectors or lists of words, and a "
                      "service takes numbers and text; name its inputs, with "

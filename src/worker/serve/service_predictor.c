@@ -201,7 +201,7 @@ static int signs_begin(struct service_predictor *p, struct error *err)
 }
 
 /* 0, 1 if the service is gone, or -1. */
-static int begin(struct service_predictor *p, struct error *err)
+static int service_predictor_begin(struct service_predictor *p, struct error *err)
 {
     int rc;
 
@@ -424,7 +424,7 @@ static int service_next(raytrain_predictor *base, uint64_t *rows, struct error *
     if (p->ended)
         return 1;
     if (!base->begun)
-        rc = begin(p, err);
+        rc = service_predictor_begin(p, err);
     else if (p->socket < 0)
         rc = error_set(err, RAYTRAIN_EFAILED, "the prediction has failed before");
     else if (base->rows > 0)
