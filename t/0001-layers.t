@@ -294,19 +294,11 @@ one_file_later () {
 	cat <<-\EOT
 	worker/backend
 	worker/command
-	worker/convert
-	worker/data
 	worker/device
-	worker/gbdt
-	worker/predict
-	worker/preprocess
 	worker/probe
 	worker/reduce
 	worker/session
-	worker/table
-	worker/text
 	worker/wireup
-	worker/xgboost
 	EOT
 }
 
