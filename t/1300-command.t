@@ -7,7 +7,7 @@ The protocol is spoken by wire.py, which needs no module of raytrain.'
 
 run="raytrain-run --launcher local --storage runs"
 
-# A client of the session that knows nothing but the format of a frame.
+# A client of the session that knows nothing but the format of a message.
 cat >wire.py <<\END_OF_PYTHON
 import json, os, signal, socket, struct, sys, time
 HEAD = struct.Struct("<4I")

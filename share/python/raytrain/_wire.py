@@ -1,4 +1,4 @@
-"""Frames between a command and its worker, over a Unix socket.
+"""Messages between a command and its worker, over a Unix socket.
 
 A header of four little-endian 32-bit numbers (a magic number, the bytes of the text,
 the bytes of the data, 0), the text (a JSON object), the data. Descriptors travel with
@@ -33,7 +33,7 @@ class Disconnected(ConnectionError):
 
 def send(sock: socket.socket, message: dict[str, Any], data: Buffer = b"",
          fds: Sequence[int] = ()) -> None:
-    """Send one frame; data: bytes or anything with the buffer protocol."""
+    """Send one message; data: bytes or anything with the buffer protocol."""
     text = json.dumps(message, separators=(",", ":")).encode("utf-8", "surrogateescape")
     data = memoryview(data).cast("B") if data else b""
     if len(text) > MAX or len(data) > MAX:
@@ -70,14 +70,14 @@ def _fill(sock: socket.socket, view: memoryview, fds: list[int]) -> None:
 
 
 def receive(sock: socket.socket) -> Reply:
-    """(message, data, fds) of the next frame; the caller closes the descriptors."""
+    """(message, data, fds) of the next message; the caller closes the descriptors."""
     fds: list[int] = []
     head = bytearray(_HEADER.size)
     try:
         _fill(sock, memoryview(head), fds)
         magic, n_text, n_data, zero = _HEADER.unpack(head)
         if magic != MAGIC or zero or n_text > MAX or n_data > MAX:
-            raise Disconnected("what the worker has sent is no message")
+            raise Disconnected("what the worker has sent is not a message")
         body = bytearray(n_text + n_data)
         _fill(sock, memoryview(body), fds)
     except ConnectionResetError as e:

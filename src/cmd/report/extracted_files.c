@@ -104,7 +104,7 @@ static int parent_make(char *path, struct error *err)
 /* ---- Contents ---- */
 
 /* The reply to checkpoint_read of one item: its bytes go to the file. */
-static int piece_write(int fd, const char *path, const struct wire_frame *reply,
+static int piece_write(int fd, const char *path, const struct wire_message *reply,
                        json_int_t at, json_int_t n, struct error *err)
 {
     const json_t *item = json_array_get(json_object_get(reply->text, "items"), 0);
@@ -131,7 +131,7 @@ static int piece_write(int fd, const char *path, const struct wire_frame *reply,
 static int piece_get(struct extraction *x, const char *dataset, int fd,
                      const char *path, json_int_t at, json_int_t n, struct error *err)
 {
-    struct wire_frame reply;
+    struct wire_message reply;
     json_t *request =
         json_pack("{s:s, s:I, s:[[s, [I], [I]]]}", "op", "checkpoint_read", "id", x->id,
                   "items", dataset, at, n);
@@ -227,7 +227,7 @@ static int rows_extract(struct extraction *x, const json_t *rows, struct error *
 
 static int all_extract(struct extraction *x, struct error *err)
 {
-    struct wire_frame reply;
+    struct wire_message reply;
     json_t *request = json_pack("{s:s, s:I}", "op", "checkpoint_names", "id", x->id);
     int rc;
 
@@ -243,7 +243,7 @@ int extracted_files_write(struct session_client *c, const char *directory, bool 
                           struct error *err)
 {
     struct extraction x = {.client = c, .directory = directory};
-    struct wire_frame reply;
+    struct wire_message reply;
     const char *text;
     json_t *structure;
     int rc = 0;

@@ -244,8 +244,8 @@ static int files_read(const struct offered_files *f, unsigned char *memory, size
     return 0;
 }
 
-int offered_files_copy(const struct offered_files *f, const struct wire_frame *question,
-                       struct error *err)
+int offered_files_copy(const struct offered_files *f,
+                       const struct wire_message *question, struct error *err)
 {
     json_int_t bytes = json_integer_value(json_object_get(question->text, "bytes"));
     void *memory;

@@ -29,7 +29,7 @@ void offered_files_clear(struct offered_files *f);
  * memory. */
 json_t *offered_files_json(const struct offered_files *f);
 /* The answer to the question "copy": read all files into the shared memory. */
-int offered_files_copy(const struct offered_files *f, const struct wire_frame *question,
-                       struct error *err);
+int offered_files_copy(const struct offered_files *f,
+                       const struct wire_message *question, struct error *err);
 
 #endif

@@ -251,7 +251,8 @@ static int task_parse(struct task *t, int argc, char *argv[], struct error *err)
 
 /* ---- The session ---- */
 
-static int copy_answer(void *arg, const struct wire_frame *question, struct error *err)
+static int copy_answer(void *arg, const struct wire_message *question,
+                       struct error *err)
 {
     const struct task *t = arg;
 
@@ -275,7 +276,7 @@ static json_t *report_request(const struct task *t)
 static int report_send(struct session_client *c, struct task *t, int *status,
                        struct error *err)
 {
-    struct wire_frame reply;
+    struct wire_message reply;
     int rc = session_client_call(c, report_request(t), copy_answer, t, &reply, err);
 
     if (rc == 0) {
@@ -291,7 +292,7 @@ static int report_send(struct session_client *c, struct task *t, int *status,
 
 static int total_pass(struct session_client *c, const struct task *t, struct error *err)
 {
-    struct wire_frame reply;
+    struct wire_message reply;
     json_t *request =
         json_pack("{s:s, s:I}", "op", "total", "iterations", (json_int_t)t->total);
 

@@ -24,7 +24,8 @@ static int error_take(const json_t *error, struct error *err)
                      text ? text : "the worker gives no reason");
 }
 
-static int question_answer(struct session_client *c, const struct wire_frame *question,
+static int question_answer(struct session_client *c,
+                           const struct wire_message *question,
                            session_client_answer answer, void *arg, struct error *err)
 {
     struct error why;
@@ -49,7 +50,7 @@ static int question_answer(struct session_client *c, const struct wire_frame *qu
 
 int session_client_call(struct session_client *c, json_t *request,
                         session_client_answer answer, void *arg,
-                        struct wire_frame *reply, struct error *err)
+                        struct wire_message *reply, struct error *err)
 {
     int rc = request ? wire_send(c->socket, request, NULL, 0, NULL, 0, err)
                      : error_no_memory(err);
@@ -102,7 +103,7 @@ static int path_connect(const char *path, struct error *err)
 int session_client_open(struct session_client *c, const char *path, json_t **info,
                         struct error *err)
 {
-    struct wire_frame reply;
+    struct wire_message reply;
 
     c->socket = path_connect(path, err);
     if (c->socket < 0)

@@ -16,9 +16,9 @@ int session_client_open(struct session_client *c, const char *path, json_t **inf
                         struct error *err);
 void session_client_close(struct session_client *c);
 
-/* Answer a question of the worker; the descriptors stay the frame's. -1: err is the
+/* Answer a question of the worker; the descriptors stay the message's. -1: err is the
  * answer. */
-typedef int (*session_client_answer)(void *arg, const struct wire_frame *question,
+typedef int (*session_client_answer)(void *arg, const struct wire_message *question,
                                      struct error *err);
 
 /*
@@ -28,6 +28,6 @@ typedef int (*session_client_answer)(void *arg, const struct wire_frame *questio
  */
 int session_client_call(struct session_client *c, json_t *request,
                         session_client_answer answer, void *arg,
-                        struct wire_frame *reply, struct error *err);
+                        struct wire_message *reply, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * session_wire.c - send and receive frames, with descriptors, and the codes of errors.
+ * session_wire.c - send and receive messages with descriptors, and codes of errors.
  */
 #include "protocol/session_wire.h"
 
@@ -100,9 +100,9 @@ int wire_send(int socket, const json_t *text, const void *data, size_t n_data,
 /* ---- Receive ---- */
 
 /* The descriptors of a message; those beyond the limit are closed. */
-static void fds_take(struct msghdr *message, struct wire_frame *frame)
+static void fds_take(struct msghdr *header, struct wire_message *message)
 {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c)) {
         size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
@@ -111,8 +111,8 @@ static void fds_take(struct msghdr *message, struct wire_frame *frame)
             int fd;
 
             memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            if (frame->n_fds < WIRE_FDS_MAX)
-                frame->fds[frame->n_fds++] = fd;
+            if (message->n_fds < WIRE_FDS_MAX)
+                message->fds[message->n_fds++] = fd;
             else
                 close(fd);
         }
@@ -121,24 +121,24 @@ static void fds_take(struct msghdr *message, struct wire_frame *frame)
 
 /* Fill `bytes` with n bytes, or fewer if the stream ends: how many, or -1. */
 static ssize_t bytes_receive(int socket, void *bytes, size_t n,
-                             struct wire_frame *frame, struct error *err)
+                             struct wire_message *message, struct error *err)
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(WIRE_FDS_MAX * sizeof(int))];
     size_t have = 0;
 
     while (have < n) {
         struct iovec part = {.iov_base = (char *)bytes + have, .iov_len = n - have};
-        struct msghdr message = {.msg_iov = &part,
-                                 .msg_iovlen = 1,
-                                 .msg_control = control,
-                                 .msg_controllen = sizeof control};
-        ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+        struct msghdr header = {.msg_iov = &part,
+                                .msg_iovlen = 1,
+                                .msg_control = control,
+                                .msg_controllen = sizeof control};
+        ssize_t got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
 
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return session_socket_failed(err);
-        fds_take(&message, frame);
+        fds_take(&header, message);
         if (got == 0)
             break;
         have += (size_t)got;
@@ -152,7 +152,7 @@ static int session_message_cut(struct error *err)
 }
 
 /* n bytes and a NUL, malloc'ed. */
-static int block_receive(int socket, size_t n, char **out, struct wire_frame *frame,
+static int block_receive(int socket, size_t n, char **out, struct wire_message *message,
                          struct error *err)
 {
     char *bytes = NULL;
@@ -168,7 +168,7 @@ static int block_receive(int socket, size_t n, char **out, struct wire_frame *fr
             return error_set(err, RAYTRAIN_ENOMEM, "no memory for a message");
         }
         bytes = grown;
-        got = bytes_receive(socket, bytes + have, more, frame, err);
+        got = bytes_receive(socket, bytes + have, more, message, err);
         if (got != (ssize_t)more) {
             free(bytes);
             return got < 0 ? -1 : session_message_cut(err);
@@ -180,25 +180,25 @@ static int block_receive(int socket, size_t n, char **out, struct wire_frame *fr
     return 0;
 }
 
-static int text_receive(int socket, size_t n, struct wire_frame *frame,
+static int text_receive(int socket, size_t n, struct wire_message *message,
                         struct error *err)
 {
     json_error_t why;
     char *bytes;
 
-    if (block_receive(socket, n, &bytes, frame, err) < 0)
+    if (block_receive(socket, n, &bytes, message, err) < 0)
         return -1;
-    frame->text = json_loadb(bytes, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+    message->text = json_loadb(bytes, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
     free(bytes);
-    if (json_is_object(frame->text))
+    if (json_is_object(message->text))
         return 0;
     return error_set(err, RAYTRAIN_ECORRUPT,
                      "a message of the session is no JSON object: %s",
-                     frame->text ? "it is another value" : why.text);
+                     message->text ? "it is another value" : why.text);
 }
 
 static int body_receive(int socket, const uint32_t header[HEADER_WORDS],
-                        struct wire_frame *frame, struct error *err)
+                        struct wire_message *message, struct error *err)
 {
     size_t n_text = le32toh(header[TEXT]), n_data = le32toh(header[DATA]);
     char *data = NULL;
@@ -211,38 +211,38 @@ static int body_receive(int socket, const uint32_t header[HEADER_WORDS],
                          "a message that claims %zu bytes of text and %zu of data is "
                          "larger than the session takes (%zu)",
                          n_text, n_data, WIRE_MAX);
-    if (text_receive(socket, n_text, frame, err) < 0 ||
-        (n_data > 0 && block_receive(socket, n_data, &data, frame, err) < 0))
+    if (text_receive(socket, n_text, message, err) < 0 ||
+        (n_data > 0 && block_receive(socket, n_data, &data, message, err) < 0))
         return -1;
-    frame->data = data;
-    frame->n_data = n_data;
+    message->data = data;
+    message->n_data = n_data;
     return 0;
 }
 
-int wire_receive(int socket, struct wire_frame *frame, struct error *err)
+int wire_receive(int socket, struct wire_message *message, struct error *err)
 {
     uint32_t header[HEADER_WORDS];
     ssize_t got;
 
-    *frame = (struct wire_frame){0};
-    got = bytes_receive(socket, header, sizeof header, frame, err);
+    *message = (struct wire_message){0};
+    got = bytes_receive(socket, header, sizeof header, message, err);
     if (got == 0)
         return 0;
     if (got > 0 && got < (ssize_t)sizeof header)
         got = session_message_cut(err);
-    if (got > 0 && body_receive(socket, header, frame, err) == 0)
+    if (got > 0 && body_receive(socket, header, message, err) == 0)
         return 1;
-    wire_clear(frame);
+    wire_clear(message);
     return -1;
 }
 
-void wire_clear(struct wire_frame *frame)
+void wire_clear(struct wire_message *message)
 {
-    json_decref(frame->text);
-    free(frame->data);
-    while (frame->n_fds > 0)
-        close(frame->fds[--frame->n_fds]);
-    *frame = (struct wire_frame){0};
+    json_decref(message->text);
+    free(message->data);
+    while (message->n_fds > 0)
+        close(message->fds[--message->n_fds]);
+    *message = (struct wire_message){0};
 }
 
 /* ---- Codes ---- */

@@ -1,9 +1,9 @@
 /*
- * session_wire.h - how a command's process and its worker talk: frames over a Unix
+ * session_wire.h - how a command's process and its worker talk: messages over a Unix
  * socket, whose path the command finds in RAYTRAIN_SESSION.
  *
- * A frame is a header of four little-endian 32-bit numbers (WIRE_MAGIC, the bytes of its
- * text, the bytes of its data, 0), then the text, a JSON object, then the data, which
+ * A message is a header of four little-endian 32-bit numbers (WIRE_MAGIC, the bytes of
+ * its text, the bytes of its data, 0), then the text, a JSON object, then the data, which
  * are opaque. Descriptors travel with the header. The client sends a request and reads
  * the reply; in between the worker may ask it something, which it answers:
  *
@@ -31,7 +31,7 @@
 #define WIRE_MAX      ((size_t)64 << 20) /* of text, and of data */
 #define WIRE_FDS_MAX  8
 
-struct wire_frame {
+struct wire_message {
     json_t *text; /* an object */
     void *data;   /* malloc'ed; NULL: none */
     size_t n_data;
@@ -39,18 +39,18 @@ struct wire_frame {
     int n_fds;
 };
 
-/* Send a frame, all of it. RAYTRAIN_ECOMM: the other end is gone. */
+/* Send a message, all of it. RAYTRAIN_ECOMM: the other end is gone. */
 int wire_send(int socket, const json_t *text, const void *data, size_t n_data,
               const int fds[], int n_fds, struct error *err);
 /*
- * Receive one. Memory is taken as bytes arrive, not as the header claims. 1: *frame is
- * filled, for wire_clear(); 0: the other end has closed the socket between two frames;
- * -1: RAYTRAIN_ECORRUPT if these bytes are no frame (the stream is useless from then
- * on), RAYTRAIN_ECOMM, RAYTRAIN_ENOMEM.
+ * Receive one. Memory is taken as bytes arrive, not as the header claims. 1: *message
+ * is filled, for wire_clear(); 0: the other end has closed the socket between two
+ * messages; -1: RAYTRAIN_ECORRUPT if these bytes are not a message (the stream is useless
+ * from then on), RAYTRAIN_ECOMM, RAYTRAIN_ENOMEM.
  */
-int wire_receive(int socket, struct wire_frame *frame, struct error *err);
+int wire_receive(int socket, struct wire_message *message, struct error *err);
 /* Free text and data, close the descriptors. */
-void wire_clear(struct wire_frame *frame);
+void wire_clear(struct wire_message *message);
 
 /* The name of a status in a reply, such as "ESTORAGE", and back; an unknown name is
  * RAYTRAIN_EFAILED. */

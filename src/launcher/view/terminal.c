@@ -145,7 +145,7 @@ struct page_style terminal_style(struct terminal *t)
 }
 
 /* Each line overwrites the old one, so that the block does not flicker. */
-static char *frame_make(const struct terminal *t, const struct page *page)
+static char *block_make(const struct terminal *t, const struct page *page)
 {
     char *text = NULL;
     size_t size;
@@ -172,17 +172,17 @@ static char *frame_make(const struct terminal *t, const struct page *page)
 
 void terminal_draw(struct terminal *t, const struct page *page)
 {
-    char *frame;
+    char *block;
 
     if (!outlet_flush(t->outlet, 0))
         return;
     block_check(t);
-    frame = frame_make(t, page);
-    if (!frame)
+    block = block_make(t, page);
+    if (!block)
         return;
     outlet_precede(t->outlet, "");
-    outlet_print(t->outlet, "%s", frame);
-    free(frame);
+    outlet_print(t->outlet, "%s", block);
+    free(block);
     t->drawn = page->lines;
     memcpy(t->widths, page->widths, sizeof t->widths);
     erase_prepare(t);

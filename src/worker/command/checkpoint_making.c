@@ -41,7 +41,7 @@ static int copy_ask(struct making *m, const struct shared_buffers *all, bool sha
                     struct error *err)
 {
     json_t *question = question_make(all, m->buffer, shards);
-    struct wire_frame answer;
+    struct wire_message answer;
     int rc;
 
     if (!question)

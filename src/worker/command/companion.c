@@ -96,13 +96,13 @@ static int reply_send(struct companion *c, const struct reply *reply, struct err
                      reply->fds, reply->n_fds, err);
 }
 
-static void request_serve(struct companion *c, struct wire_frame *frame)
+static void request_serve(struct companion *c, struct wire_message *message)
 {
-    struct request q = {.args = frame->text,
-                        .data = frame->data,
-                        .n_data = frame->n_data,
-                        .fds = frame->fds,
-                        .n_fds = frame->n_fds};
+    struct request q = {.args = message->text,
+                        .data = message->data,
+                        .n_data = message->n_data,
+                        .fds = message->fds,
+                        .n_fds = message->n_fds};
     struct reply reply = {.json = json_object()};
     struct error err = {0};
     int rc;
@@ -207,17 +207,17 @@ static void rest_discard(int socket)
             return;
 }
 
-/* Bytes that are no message end the connection: what follows them cannot be
+/* Bytes that are not a message end the connection: what follows them cannot be
  * understood. The client gets the reason. */
 static void client_read(struct companion *c)
 {
-    struct wire_frame frame;
+    struct wire_message message;
     struct error err;
-    int got = wire_receive(c->client.socket, &frame, &err);
+    int got = wire_receive(c->client.socket, &message, &err);
 
     if (got > 0) {
-        request_serve(c, &frame);
-        wire_clear(&frame);
+        request_serve(c, &message);
+        wire_clear(&message);
         return;
     }
     if (got < 0) {
@@ -257,7 +257,7 @@ static int answer_await(struct companion *c, struct error *err)
 }
 
 int companion_ask(struct companion *c, json_t *question, const int fds[], int n_fds,
-                  struct wire_frame *answer, struct error *err)
+                  struct wire_message *answer, struct error *err)
 {
     const char *op;
     int rc, got;

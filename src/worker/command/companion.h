@@ -110,7 +110,7 @@ struct companion {
  * process has ended, or what it sent is no answer.
  */
 int companion_ask(struct companion *c, json_t *question, const int fds[], int n_fds,
-                  struct wire_frame *answer, struct error *err);
+                  struct wire_message *answer, struct error *err);
 
 /* Serve until the child has ended: its wait status. -1: the companion itself failed. */
 int companion_serve(struct companion *c, int *wait_status, struct error *err);
