@@ -26,7 +26,7 @@ struct parting {
     raytrain_checkpoint *ck;
     struct plan *plan;
     size_t room; /* for parts, in the plan */
-    struct offers offers;
+    struct rank_contents contents;
     struct rank_slab *slabs; /* of one tensor: room for one a rank */
     uint64_t *load;          /* bytes that each rank is to write of sharded tensors */
     struct slab_note *notes; /* for each rank, one for each of its slabs */
@@ -97,8 +97,8 @@ static size_t slabs_collect(const struct parting *p, size_t nth, int ndim)
 {
     size_t n = 0;
 
-    for (int r = 0; r < p->offers.size; r++) {
-        offers_slab(&p->offers, r, nth, &p->slabs[n].slab);
+    for (int r = 0; r < p->contents.size; r++) {
+        rank_contents_slab(&p->contents, r, nth, &p->slabs[n].slab);
         p->slabs[n].rank = r;
         if (!slab_is_empty(ndim, &p->slabs[n].slab))
             n++;
@@ -155,7 +155,7 @@ static int slab_by_rank(const void *a, const void *b)
  * part where it lies. */
 static void by_parts_note(struct parting *p, const struct tensor_entry *e, size_t nth)
 {
-    for (int r = 0; r < p->offers.size; r++)
+    for (int r = 0; r < p->contents.size; r++)
         note_of(p, r, nth)->by_parts = true;
     for (size_t k = e->first_part; k < p->plan->n_parts; k++)
         note_of(p, p->plan->ranks[k], nth)->at = p->plan->parts[k].at;
@@ -203,7 +203,7 @@ static int parts_add(struct parting *p, struct error *err)
 /* Rank 0 */
 static int parts_make(struct parting *p, struct error *err)
 {
-    size_t size = (size_t)p->offers.size;
+    size_t size = (size_t)p->contents.size;
 
     p->slabs = calloc(size, sizeof *p->slabs);
     p->load = calloc(size, sizeof *p->load);
@@ -255,13 +255,13 @@ int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
     int rc;
 
     memset(plan, 0, sizeof *plan);
-    rc = offers_gather(ck, comm, &p.offers, err);
+    rc = rank_contents_gather(ck, comm, &p.contents, err);
     p.n_slabs = slabs_count(ck);
     if (rc == 0)
         rc = comm_agree(comm, comm->rank == 0 ? parts_make(&p, err) : 0, err);
     if (rc == 0)
         rc = notes_scatter(&p, comm, err);
-    offers_clear(&p.offers);
+    rank_contents_clear(&p.contents);
     free(p.slabs);
     free(p.load);
     free(p.notes);

@@ -1,6 +1,6 @@
 /*
- * rank_contents.c - render the offer of a rank, gather all offers on rank 0, and find the
- * first difference. plan.c decides from them which rank writes what.
+ * rank_contents.c - render the contents of a rank, gather those of all on rank 0, and
+ * find the first difference. plan.c decides from them which rank writes what.
  */
 #include "config.h"
 #include "checkpoint/rank_contents.h"
@@ -13,8 +13,8 @@
 
 #include "checkpoint/attachments.h"
 
-/* An offer: this, then the slabs, then the records of the attachments. */
-struct offer_head {
+/* The contents of a rank: this, then the slabs, then the records of the attachments. */
+struct contents_head {
     uint64_t list_hash, strings_hash;
     uint64_t n_slabs;
     uint64_t attached_bytes;
@@ -67,7 +67,7 @@ static int list_render(const raytrain_checkpoint *ck, char **list, size_t *n)
     return rc;
 }
 
-uint64_t offers_strings_hash(const raytrain_checkpoint *ck)
+uint64_t rank_contents_strings_hash(const raytrain_checkpoint *ck)
 {
     uint64_t hash = 0;
 
@@ -90,12 +90,12 @@ static int slabs_render(const raytrain_checkpoint *ck, FILE *out)
 }
 
 /* *data is malloc'ed, or NULL. */
-static int offer_render(const raytrain_checkpoint *ck, int rank, const char *list,
-                        size_t n_list, char **data, size_t *n)
+static int contents_render(const raytrain_checkpoint *ck, int rank, const char *list,
+                           size_t n_list, char **data, size_t *n)
 {
-    struct offer_head head = {.list_hash = XXH3_64bits(list, n_list),
-                              .strings_hash = offers_strings_hash(ck),
-                              .attached_bytes = attachments_bytes(ck)};
+    struct contents_head head = {.list_hash = XXH3_64bits(list, n_list),
+                                 .strings_hash = rank_contents_strings_hash(ck),
+                                 .attached_bytes = attachments_bytes(ck)};
     FILE *out = open_memstream(data, n);
     int rc = 0;
 
@@ -111,36 +111,38 @@ static int offer_render(const raytrain_checkpoint *ck, int rank, const char *lis
 
 /* ---- What rank 0 has received ---- */
 
-static struct offer_head offer_head(const struct offers *offers, int rank)
+static struct contents_head contents_head(const struct rank_contents *contents,
+                                          int rank)
 {
-    struct offer_head head;
+    struct contents_head head;
 
-    memcpy(&head, offers->data + offers->at[rank], sizeof head);
+    memcpy(&head, contents->data + contents->at[rank], sizeof head);
     return head;
 }
 
-void offers_slab(const struct offers *offers, int rank, size_t nth, raytrain_slab *slab)
+void rank_contents_slab(const struct rank_contents *contents, int rank, size_t nth,
+                        raytrain_slab *slab)
 {
     memcpy(slab,
-           offers->data + offers->at[rank] + sizeof(struct offer_head) +
+           contents->data + contents->at[rank] + sizeof(struct contents_head) +
                nth * sizeof *slab,
            sizeof *slab);
 }
 
-void offers_clear(struct offers *offers)
+void rank_contents_clear(struct rank_contents *contents)
 {
-    free(offers->data);
-    free(offers->at);
-    *offers = (struct offers){0};
+    free(contents->data);
+    free(contents->at);
+    *contents = (struct rank_contents){0};
 }
 
 /* The first rank whose list differs from that of rank 0; 0: none. */
-static int odd_one(const struct offers *offers)
+static int odd_one(const struct rank_contents *contents)
 {
-    const struct offer_head mine = offer_head(offers, 0);
+    const struct contents_head mine = contents_head(contents, 0);
 
-    for (int r = 1; r < offers->size; r++) {
-        const struct offer_head theirs = offer_head(offers, r);
+    for (int r = 1; r < contents->size; r++) {
+        const struct contents_head theirs = contents_head(contents, r);
 
         if (theirs.list_hash != mine.list_hash || theirs.n_slabs != mine.n_slabs ||
             theirs.strings_hash != mine.strings_hash)
@@ -194,22 +196,22 @@ static int difference_find(struct comm *comm, int odd, const char *list, size_t 
 /* ---- All of it ---- */
 
 /* Rank 0: the records of all ranks, one after the other; malloc'ed. */
-static int attached_join(const struct offers *offers, void **records, uint64_t *n,
-                         struct error *err)
+static int attached_join(const struct rank_contents *contents, void **records,
+                         uint64_t *n, struct error *err)
 {
     char *at;
 
     *n = 0;
-    for (int r = 0; r < offers->size; r++)
-        *n += offer_head(offers, r).attached_bytes;
+    for (int r = 0; r < contents->size; r++)
+        *n += contents_head(contents, r).attached_bytes;
     *records = at = malloc(*n + 1);
     if (!at)
         return error_no_memory(err);
-    for (int r = 0; r < offers->size; r++) {
-        const struct offer_head head = offer_head(offers, r);
+    for (int r = 0; r < contents->size; r++) {
+        const struct contents_head head = contents_head(contents, r);
 
         memcpy(at,
-               offers->data + offers->at[r] + sizeof head +
+               contents->data + contents->at[r] + sizeof head +
                    head.n_slabs * sizeof(raytrain_slab),
                head.attached_bytes);
         at += head.attached_bytes;
@@ -217,8 +219,8 @@ static int attached_join(const struct offers *offers, void **records, uint64_t *
     return 0;
 }
 
-static int offers_receive(struct offers *offers, struct comm *comm, const char *offer,
-                          size_t n, struct error *err)
+static int contents_receive(struct rank_contents *contents, struct comm *comm,
+                            const char *own, size_t n, struct error *err)
 {
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
     void *data = NULL;
@@ -227,35 +229,35 @@ static int offers_receive(struct offers *offers, struct comm *comm, const char *
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = comm->ops->gatherv(comm, offer, n, &data, sizes, 0, err);
+        rc = comm->ops->gatherv(comm, own, n, &data, sizes, 0, err);
     for (int r = 0; rc == 0 && data && r < comm->size; r++) {
         size_t size = sizes[r];
 
         sizes[r] = sum; /* from now on: where it begins */
         sum += size;
     }
-    *offers = (struct offers){.size = comm->size, .data = data, .at = sizes};
+    *contents = (struct rank_contents){.size = comm->size, .data = data, .at = sizes};
     return rc;
 }
 
-/* What rank 0 finds in the offers. */
+/* What rank 0 finds in the contents. */
 struct finding {
     int64_t odd; /* a rank whose list differs; 0: none */
     uint64_t attached_bytes;
 };
 
 /* COLLECTIVE */
-static int offers_settle(raytrain_checkpoint *ck, struct comm *comm,
-                         const struct offers *offers, const char *list, size_t n_list,
-                         struct error *err)
+static int contents_settle(raytrain_checkpoint *ck, struct comm *comm,
+                           const struct rank_contents *contents, const char *list,
+                           size_t n_list, struct error *err)
 {
     struct finding found = {0};
     void *attached = NULL;
     int rc = 0;
 
     if (comm->rank == 0) {
-        found.odd = odd_one(offers);
-        rc = attached_join(offers, &attached, &found.attached_bytes, err);
+        found.odd = odd_one(contents);
+        rc = attached_join(contents, &attached, &found.attached_bytes, err);
     }
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -268,23 +270,23 @@ static int offers_settle(raytrain_checkpoint *ck, struct comm *comm,
     return rc;
 }
 
-int offers_gather(raytrain_checkpoint *ck, struct comm *comm, struct offers *offers,
-                  struct error *err)
+int rank_contents_gather(raytrain_checkpoint *ck, struct comm *comm,
+                         struct rank_contents *contents, struct error *err)
 {
-    char *list = NULL, *offer = NULL;
-    size_t n_list = 0, n_offer = 0;
+    char *list = NULL, *own = NULL;
+    size_t n_list = 0, n_own = 0;
     int rc = 0;
 
-    *offers = (struct offers){0};
+    *contents = (struct rank_contents){0};
     if (list_render(ck, &list, &n_list) < 0 ||
-        offer_render(ck, comm->rank, list, n_list, &offer, &n_offer) < 0)
+        contents_render(ck, comm->rank, list, n_list, &own, &n_own) < 0)
         rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = offers_receive(offers, comm, offer, n_offer, err);
+        rc = contents_receive(contents, comm, own, n_own, err);
     if (rc == 0)
-        rc = offers_settle(ck, comm, offers, list, n_list, err);
+        rc = contents_settle(ck, comm, contents, list, n_list, err);
     free(list);
-    free(offer);
+    free(own);
     return rc;
 }

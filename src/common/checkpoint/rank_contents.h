@@ -1,7 +1,7 @@
 /*
  * rank_contents.h - before a checkpoint is written, the ranks agree on its contents.
  *
- * Every rank sends rank 0 its offer: a checksum of its list of tensors, its slabs of
+ * Every rank sends rank 0 its contents: a checksum of its list of tensors, its slabs of
  * the sharded ones, and the names of its attachments. If a checksum differs from that
  * of rank 0, that rank sends the list itself, so that the message can name the tensor.
  */
@@ -11,22 +11,22 @@
 #include "checkpoint/checkpoint_impl.h"
 
 /* What rank 0 has received; empty on the others. */
-struct offers {
+struct rank_contents {
     int size; /* ranks */
     char *data;
-    size_t *at; /* where the offer of each rank begins in data */
+    size_t *at; /* where those of each rank begin in data */
 };
 
-/* COLLECTIVE: gather the offers. On success all ranks have the same list of tensors, to
- * which the attachments of each rank have been added. */
-int offers_gather(raytrain_checkpoint *ck, struct comm *comm, struct offers *offers,
-                  struct error *err);
+/* COLLECTIVE: gather the contents. On success all ranks have the same list of tensors,
+ * to which the attachments of each rank have been added. */
+int rank_contents_gather(raytrain_checkpoint *ck, struct comm *comm,
+                         struct rank_contents *contents, struct error *err);
 /* Rank 0: the slab that a rank puts of the nth sharded tensor, without attachments. */
-void offers_slab(const struct offers *offers, int rank, size_t nth,
-                 raytrain_slab *slab);
-void offers_clear(struct offers *offers);
+void rank_contents_slab(const struct rank_contents *contents, int rank, size_t nth,
+                        raytrain_slab *slab);
+void rank_contents_clear(struct rank_contents *contents);
 /* A checksum of the contents of all strings. They are replicated: it must be the same on
  * all ranks. */
-uint64_t offers_strings_hash(const raytrain_checkpoint *ck);
+uint64_t rank_contents_strings_hash(const raytrain_checkpoint *ck);
 
 #endif

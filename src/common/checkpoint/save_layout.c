@@ -53,7 +53,7 @@ int save_layout_agree(const struct save_layout *l, const raytrain_checkpoint *ck
                       const struct checkpoint_meta *meta, struct comm *comm, bool *fits,
                       struct error *err)
 {
-    int64_t strings = (int64_t)offers_strings_hash(ck);
+    int64_t strings = (int64_t)rank_contents_strings_hash(ck);
     bool here = l->valid && l->size == comm->size && entries_equal(l, ck) &&
                 (comm->rank != 0 || metadata_equal(l, ck, meta));
     int64_t least[] = {here, strings, ~strings};
