@@ -54,7 +54,8 @@ static enum rule rule_find(const char *key)
     return RULES;
 }
 
-struct making {
+/* The parameters as the library reads them: KEY=VALUE, and so on. */
+struct param_text {
     const struct booster_env *env;
     FILE *out;
     bool several;      /* members */
@@ -124,37 +125,37 @@ static bool learner_is(const char *text, const char *name)
 }
 
 /* Without others a member is serial whatever the parameter says. */
-static int learner_add(struct making *m, const char *text, struct error *err)
+static int learner_add(struct param_text *t, const char *text, struct error *err)
 {
     char line[QUOTE_TEXT_MAX + 128], quoted[QUOTE_TEXT_MAX];
 
-    m->given[RULE_LEARNER] = true;
-    if (m->several && learner_is(text, "feature"))
+    t->given[RULE_LEARNER] = true;
+    if (t->several && learner_is(text, "feature"))
         return error_set(err, RAYTRAIN_EINVAL,
                          "params.tree_learner: \"feature\" needs all rows on every "
                          "worker, and each worker has its own; take \"data\" or "
                          "\"voting\"");
-    if (m->several && learner_is(text, "serial")) {
+    if (t->several && learner_is(text, "serial")) {
         snprintf(line, sizeof line,
                  "params.tree_learner is %s, and there are several workers: it is "
                  "\"data\" now",
                  quote(text, quoted));
-        env_say(m->env, line);
+        env_say(t->env, line);
         text = "data";
     }
-    fprintf(m->out, "tree_learner=%s ", m->several ? text : "serial");
+    fprintf(t->out, "tree_learner=%s ", t->several ? text : "serial");
     return 0;
 }
 
 /* True: the user's value is not used. */
-static bool is_dropped(struct making *m, enum rule rule, const char *key,
+static bool is_dropped(struct param_text *t, enum rule rule, const char *key,
                        const char *text)
 {
-    const struct gbdt_features *f = m->env->features;
+    const struct gbdt_features *f = t->env->features;
     const char *instead = NULL;
     char line[512];
 
-    if (rule == RULE_THREADS && atoi(text) != m->env->threads)
+    if (rule == RULE_THREADS && atoi(text) != t->env->threads)
         instead = "a worker has as many threads as cores";
     else if (rule == RULE_ROUNDS)
         instead = "set num_boost_round";
@@ -166,12 +167,12 @@ static bool is_dropped(struct making *m, enum rule rule, const char *key,
         instead = "categorical_features is set";
     if (instead) {
         snprintf(line, sizeof line, "params.%s is not used: %s", key, instead);
-        env_say(m->env, line);
+        env_say(t->env, line);
     }
     return instead || rule == RULE_THREADS;
 }
 
-static int param_add(struct making *m, const char *key, const json_t *value,
+static int param_add(struct param_text *t, const char *key, const json_t *value,
                      struct error *err)
 {
     const enum rule rule = rule_find(key);
@@ -185,24 +186,24 @@ static int param_add(struct making *m, const char *key, const json_t *value,
         return error_no_memory(err);
     rc = value_check(key, value, text, err);
     if (rc == 0 && rule == RULE_LEARNER) {
-        rc = learner_add(m, text, err);
-    } else if (rc == 0 && (rule == RULES || !is_dropped(m, rule, key, text))) {
+        rc = learner_add(t, text, err);
+    } else if (rc == 0 && (rule == RULES || !is_dropped(t, rule, key, text))) {
         if (rule != RULES)
-            m->given[rule] = true;
-        fprintf(m->out, "%s=%s ", key, text);
+            t->given[rule] = true;
+        fprintf(t->out, "%s=%s ", key, text);
     }
     free(text);
     return rc;
 }
 
-static int params_add(struct making *m, const json_t *params, struct error *err)
+static int params_add(struct param_text *t, const json_t *params, struct error *err)
 {
     const char *key;
     json_t *value;
 
     json_object_foreach((json_t *)(uintptr_t)params, key, value)
     {
-        if (param_add(m, key, value, err) < 0)
+        if (param_add(t, key, value, err) < 0)
             return -1;
     }
     return 0;
@@ -218,45 +219,45 @@ static int params_add(struct making *m, const json_t *params, struct error *err)
  * bagging, feature_fraction, extra_trees, goss and dart draw comes from states of the
  * library that it does not save, and linear trees are computed from rounded ones.
  */
-static void ours_add(struct making *m)
+static void ours_add(struct param_text *t)
 {
-    const struct gbdt_features *f = m->env->features;
+    const struct gbdt_features *f = t->env->features;
     const char *separator = "categorical_feature=";
 
-    if (m->several && !m->given[RULE_LEARNER])
-        fprintf(m->out, "tree_learner=data ");
-    if (m->several)
-        fprintf(m->out, "num_machines=%d ", m->env->comm->size);
-    fprintf(m->out, "num_threads=%d ", m->env->threads > 0 ? m->env->threads : 1);
-    if (!m->given[RULE_SEED])
-        fprintf(m->out, "seed=%d ", (int)(m->env->seed % INT_MAX));
-    if (!m->given[RULE_VERBOSITY])
-        fprintf(m->out, "verbosity=0 ");
-    if (!m->given[RULE_SAME])
-        fprintf(m->out, "deterministic=true force_col_wise=true ");
+    if (t->several && !t->given[RULE_LEARNER])
+        fprintf(t->out, "tree_learner=data ");
+    if (t->several)
+        fprintf(t->out, "num_machines=%d ", t->env->comm->size);
+    fprintf(t->out, "num_threads=%d ", t->env->threads > 0 ? t->env->threads : 1);
+    if (!t->given[RULE_SEED])
+        fprintf(t->out, "seed=%d ", (int)(t->env->seed % INT_MAX));
+    if (!t->given[RULE_VERBOSITY])
+        fprintf(t->out, "verbosity=0 ");
+    if (!t->given[RULE_SAME])
+        fprintf(t->out, "deterministic=true force_col_wise=true ");
     for (size_t i = 0; f && f->categorical && i < f->n; i++)
         if (f->categorical[i]) {
-            fprintf(m->out, "%s%zu", separator, i);
+            fprintf(t->out, "%s%zu", separator, i);
             separator = ",";
         }
 }
 
 char *lightgbm_params_make(const struct booster_env *env, struct error *err)
 {
-    struct making m = {.env = env, .several = env->comm && env->comm->size > 1};
+    struct param_text t = {.env = env, .several = env->comm && env->comm->size > 1};
     char *text = NULL;
     size_t size;
     int rc = 0;
 
-    m.out = open_memstream(&text, &size);
-    if (m.out && env->config)
-        rc = params_add(&m, env->config->params, err) < 0 ||
-                     params_add(&m, env->config->dmatrix_params, err) < 0
+    t.out = open_memstream(&text, &size);
+    if (t.out && env->config)
+        rc = params_add(&t, env->config->params, err) < 0 ||
+                     params_add(&t, env->config->dmatrix_params, err) < 0
                  ? -1
                  : 0;
-    if (m.out && rc == 0)
-        ours_add(&m);
-    if (!m.out || fclose(m.out) != 0)
+    if (t.out && rc == 0)
+        ours_add(&t);
+    if (!t.out || fclose(t.out) != 0)
         rc = error_no_memory(err);
     if (rc < 0) {
         free(text);
