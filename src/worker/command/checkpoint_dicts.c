@@ -12,7 +12,7 @@
 
 /* COLLECTIVE: the list of the lowest rank, for *theirs; *json is what it refers to, a
  * new reference, NULL on that rank itself. */
-static int list_share(struct making *m, json_t **json, struct offer *theirs,
+static int list_share(struct client_checkpoint *m, json_t **json, struct offer *theirs,
                       struct error *err)
 {
     bool mine = m->comm->rank == m->lowest;
@@ -31,9 +31,9 @@ static int list_share(struct making *m, json_t **json, struct offer *theirs,
     return comm_agree(m->comm, rc, err);
 }
 
-/* This rank's slab of a shard, an empty one if `e` is NULL: it has none. */
-static int shard_put(struct making *m, const struct offer_entry *list,
-                     const struct offer_entry *e, struct error *err)
+/* This rank's slab of a sharded tensor, an empty one if `e` is NULL: it has none. */
+static int slab_put(struct client_checkpoint *m, const struct offer_entry *list,
+                    const struct offer_entry *e, struct error *err)
 {
     const raytrain_slab none = {.count = {0}};
     raytrain_tensor tensor = list->tensor;
@@ -41,14 +41,15 @@ static int shard_put(struct making *m, const struct offer_entry *list,
     if (!e || e->bytes == 0)
         return checkpoint_put(m->ck, list->name, &tensor, e ? &e->slab : &none, err);
     tensor.data = m->buffer->data + e->offset;
-    if (checkpoint_give(m->ck, list->name, &tensor, &e->slab, making_release, m->buffer,
-                        err) < 0)
+    if (checkpoint_give(m->ck, list->name, &tensor, &e->slab, client_checkpoint_release,
+                        m->buffer, err) < 0)
         return -1;
     shared_buffer_hold(m->buffer);
     return 0;
 }
 
-static int tensor_put(struct making *m, const struct offer_entry *e, struct error *err)
+static int tensor_put(struct client_checkpoint *m, const struct offer_entry *e,
+                      struct error *err)
 {
     bool mine = m->comm->rank == m->lowest, held = mine && e->bytes > 0;
     raytrain_tensor tensor = e->tensor;
@@ -56,16 +57,18 @@ static int tensor_put(struct making *m, const struct offer_entry *e, struct erro
     if (held)
         tensor.data = m->buffer->data + e->offset;
     if (checkpoint_give_one(m->ck, e->name, &tensor, m->lowest, mine,
-                            held ? making_release : NULL, m->buffer, err) < 0)
+                            held ? client_checkpoint_release : NULL, m->buffer,
+                            err) < 0)
         return -1;
     if (held)
         shared_buffer_hold(m->buffer);
     return 0;
 }
 
-/* Put what is in the lowest rank's list. Shards of this rank's offer come in the order
+/* Put what is in the lowest rank's list. Slabs of this rank's offer come in the order
  * of that list, since the offers have been compared. */
-static int list_put(struct making *m, const struct offer *list, struct error *err)
+static int list_put(struct client_checkpoint *m, const struct offer *list,
+                    struct error *err)
 {
     const struct offer_entry *own = NULL;
 
@@ -80,26 +83,27 @@ static int list_put(struct making *m, const struct offer *list, struct error *er
         if (e->text)
             rc = checkpoint_put_string(m->ck, e->name, e->text, err);
         else if (e->sharded)
-            rc = shard_put(m, e, m->json ? own : NULL, err);
+            rc = slab_put(m, e, m->json ? own : NULL, err);
         else
             rc = tensor_put(m, e, err);
         if (rc < 0)
             return -1;
     }
-    return making_texts(m, list->structure, list->metadata, err);
+    return client_checkpoint_put_texts(m, list->structure, list->metadata, err);
 }
 
-static int own_copy(struct making *m, const struct offer *list, struct error *err)
+static int own_copy(struct client_checkpoint *m, const struct offer *list,
+                    struct error *err)
 {
     if (!m->json)
         return 0;
     if (m->comm->rank != m->lowest &&
         offer_compare(list, m->lowest, &m->own, m->comm->rank, err) < 0)
         return -1;
-    return making_copy(m, m->comm->rank != m->lowest, err);
+    return client_checkpoint_copy(m, m->comm->rank != m->lowest, err);
 }
 
-int making_dicts(struct making *m, struct error *err)
+int client_checkpoint_put_dicts(struct client_checkpoint *m, struct error *err)
 {
     struct offer theirs = {0}, *list = m->comm->rank == m->lowest ? &m->own : &theirs;
     json_t *json = NULL;

@@ -22,7 +22,7 @@ struct twin {
 };
 
 struct merging {
-    struct making *m;
+    struct client_checkpoint *m;
     /* Rank 0: from the lists of all ranks. */
     json_t *owners;      /* file name: the lowest rank that has it */
     json_t *shared;      /* file name: the same, for those that several ranks have */
@@ -176,7 +176,7 @@ static int verdict_share(struct merging *g, struct error *err)
 
 /* ---- Files that several ranks have ---- */
 
-static const unsigned char *entry_data(const struct making *m,
+static const unsigned char *entry_data(const struct client_checkpoint *m,
                                        const struct offer_entry *e)
 {
     return e->bytes > 0 ? m->buffer->data + e->offset : NULL;
@@ -273,7 +273,7 @@ static int twins_compare(const struct merging *g, struct error *err)
 static int files_attach(const struct merging *g, struct error *err)
 {
     const json_t *shared = json_object_get(g->verdict, "shared");
-    struct making *m = g->m;
+    struct client_checkpoint *m = g->m;
 
     for (size_t i = 0; i < m->own.n_entries; i++) {
         const struct offer_entry *e = &m->own.entries[i];
@@ -282,7 +282,8 @@ static int files_attach(const struct merging *g, struct error *err)
         if (owner && json_integer_value(owner) != m->comm->rank)
             continue;
         if (checkpoint_attach(m->ck, e->name, entry_data(m, e), e->bytes,
-                              e->bytes > 0 ? making_release : NULL, m->buffer, err) < 0)
+                              e->bytes > 0 ? client_checkpoint_release : NULL,
+                              m->buffer, err) < 0)
             return -1;
         if (e->bytes > 0)
             shared_buffer_hold(m->buffer);
@@ -300,11 +301,11 @@ static int contents_put(const struct merging *g, struct error *err)
 {
     if (files_attach(g, err) < 0)
         return -1;
-    return making_texts(g->m, verdict_text(g, "structure"), verdict_text(g, "metadata"),
-                        err);
+    return client_checkpoint_put_texts(g->m, verdict_text(g, "structure"),
+                                       verdict_text(g, "metadata"), err);
 }
 
-int making_directories(struct making *m, struct error *err)
+int client_checkpoint_put_directories(struct client_checkpoint *m, struct error *err)
 {
     struct merging g = {.m = m};
     int rc = lists_gather(&g, err);
@@ -312,7 +313,8 @@ int making_directories(struct making *m, struct error *err)
     if (rc == 0)
         rc = verdict_share(&g, err);
     if (rc == 0)
-        rc = comm_agree(m->comm, m->json ? making_copy(m, false, err) : 0, err);
+        rc = comm_agree(m->comm, m->json ? client_checkpoint_copy(m, false, err) : 0,
+                        err);
     if (rc == 0)
         rc = twins_compare(&g, err);
     if (rc == 0)

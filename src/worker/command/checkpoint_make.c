@@ -17,7 +17,7 @@
 #include "session/collectives.h"
 
 /* COLLECTIVE */
-static int faces_gather(struct making *m, struct error *err)
+static int faces_gather(struct client_checkpoint *m, struct error *err)
 {
     struct offer_face mine = {.kind = m->own.kind,
                               .position_bytes = m->position ? strlen(m->position) : 0};
@@ -34,7 +34,7 @@ static int faces_gather(struct making *m, struct error *err)
 }
 
 /* The same on every rank. */
-static int faces_judge(struct making *m, struct error *err)
+static int faces_judge(struct client_checkpoint *m, struct error *err)
 {
     static const char *const kinds[] = {"no checkpoint", "a dict", "a directory"};
 
@@ -60,7 +60,7 @@ static int faces_judge(struct making *m, struct error *err)
 }
 
 /* COLLECTIVE */
-static int make(struct making *m, struct error *err)
+static int make(struct client_checkpoint *m, struct error *err)
 {
     int rc = offer_parse(m->json, &m->own, err);
 
@@ -72,11 +72,11 @@ static int make(struct making *m, struct error *err)
     if (rc == 0)
         rc = faces_judge(m, err);
     if (rc == 0 && m->faces[m->lowest].kind == OFFER_DICT)
-        rc = making_dicts(m, err);
+        rc = client_checkpoint_put_dicts(m, err);
     else if (rc == 0)
-        rc = making_directories(m, err);
+        rc = client_checkpoint_put_directories(m, err);
     if (rc == 0)
-        rc = comm_agree(m->comm, making_positions(m, err), err);
+        rc = comm_agree(m->comm, client_checkpoint_put_positions(m, err), err);
     return rc;
 }
 
@@ -84,7 +84,7 @@ int companion_checkpoint_make(struct companion *c, const json_t *offer,
                               const char *position, raytrain_checkpoint **out,
                               struct error *err)
 {
-    struct making m = {.c = c, .json = offer, .position = position};
+    struct client_checkpoint m = {.c = c, .json = offer, .position = position};
     int rc;
 
     m.comm = session_store_comm(c->ctx, err);

@@ -12,7 +12,7 @@
 
 /* The client forgets the buffers that are kept no more. */
 static json_t *question_make(const struct shared_buffers *all,
-                             const struct shared_buffer *b, bool shards)
+                             const struct shared_buffer *b, bool sharded)
 {
     json_t *kept = json_array();
 
@@ -21,7 +21,7 @@ static json_t *question_make(const struct shared_buffers *all,
             json_array_append_new(kept, json_integer(all->kept[i]->id));
     return json_pack("{s:s, s:I, s:I, s:o, s:s}", "ask", "copy", "buffer",
                      (json_int_t)b->id, "bytes", (json_int_t)b->size, "kept", kept,
-                     "what", shards ? "shards" : "all");
+                     "what", sharded ? "shards" : "all");
 }
 
 /* The client answers with an error if it cannot copy. */
@@ -37,10 +37,10 @@ static int answer_check(const json_t *answer, struct error *err)
                      text ? text : "the checkpoint could not be copied");
 }
 
-static int copy_ask(struct making *m, const struct shared_buffers *all, bool shards,
-                    struct error *err)
+static int copy_ask(struct client_checkpoint *m, const struct shared_buffers *all,
+                    bool sharded, struct error *err)
 {
-    json_t *question = question_make(all, m->buffer, shards);
+    json_t *question = question_make(all, m->buffer, sharded);
     struct wire_message answer;
     int rc;
 
@@ -55,7 +55,7 @@ static int copy_ask(struct making *m, const struct shared_buffers *all, bool sha
     return rc;
 }
 
-int making_copy(struct making *m, bool shards, struct error *err)
+int client_checkpoint_copy(struct client_checkpoint *m, bool sharded, struct error *err)
 {
     struct checkpoint_state *state = checkpoint_state(m->c);
     int n_sharing = m->n_offers > 1 ? raytrain_local_world_size(m->c->ctx) : 1;
@@ -63,23 +63,23 @@ int making_copy(struct making *m, bool shards, struct error *err)
 
     if (!state)
         return error_no_memory(err);
-    if (offer_lay_out(&m->own, shards, &bytes, err) < 0)
+    if (offer_lay_out(&m->own, sharded, &bytes, err) < 0)
         return -1;
     if (bytes == 0)
         return 0;
     if (shared_buffers_take(&state->buffers, bytes, n_sharing, &m->buffer, err) < 0)
         return -1;
-    return copy_ask(m, &state->buffers, shards, err);
+    return copy_ask(m, &state->buffers, sharded, err);
 }
 
-void making_release(void *data, void *buffer)
+void client_checkpoint_release(void *data, void *buffer)
 {
     (void)data;
     shared_buffer_release(buffer);
 }
 
-int making_texts(struct making *m, const char *structure, const char *metadata,
-                 struct error *err)
+int client_checkpoint_put_texts(struct client_checkpoint *m, const char *structure,
+                                const char *metadata, struct error *err)
 {
     if (checkpoint_put_string(m->ck, PYTHON_STRUCTURE, structure, err) < 0)
         return -1;

@@ -24,8 +24,8 @@ struct offer_face {
     uint64_t position_bytes; /* of the positions of its data loaders */
 };
 
-/* A checkpoint in the making: the offers of all ranks. */
-struct making {
+/* A checkpoint that the clients of all ranks offer. */
+struct client_checkpoint {
     struct companion *c;
     struct comm *comm;
     const json_t *json;   /* of this rank; NULL: it offers nothing */
@@ -37,21 +37,22 @@ struct making {
     raytrain_checkpoint *ck;
 };
 
-/* Ask the client to copy all entries, or only its shards, to a buffer. */
-int making_copy(struct making *m, bool shards, struct error *err);
+/* Ask the client to copy all entries to a buffer, or the sharded ones alone. */
+int client_checkpoint_copy(struct client_checkpoint *m, bool sharded,
+                           struct error *err);
 /* For a tensor in the buffer: its release function, with the buffer as the argument. */
-void making_release(void *data, void *buffer);
+void client_checkpoint_release(void *data, void *buffer);
 
 /* Put the texts; metadata NULL: none. All ranks put the same. */
-int making_texts(struct making *m, const char *structure, const char *metadata,
-                 struct error *err);
+int client_checkpoint_put_texts(struct client_checkpoint *m, const char *structure,
+                                const char *metadata, struct error *err);
 
 /* COLLECTIVE: fill m->ck from dicts, from directories. */
-int making_dicts(struct making *m, struct error *err);
-int making_directories(struct making *m, struct error *err);
+int client_checkpoint_put_dicts(struct client_checkpoint *m, struct error *err);
+int client_checkpoint_put_directories(struct client_checkpoint *m, struct error *err);
 
 /* Put the positions of the data loaders of all ranks; the faces are known. */
-int making_positions(struct making *m, struct error *err);
+int client_checkpoint_put_positions(struct client_checkpoint *m, struct error *err);
 /* Of a checkpoint, what ranks 0 and `rank` have put: a JSON list of two texts, empty ones
  * for a rank that has put nothing. */
 json_t *loader_positions_json(raytrain_checkpoint *ck, int rank, struct error *err);

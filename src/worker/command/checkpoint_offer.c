@@ -164,7 +164,7 @@ void offer_clear(struct offer *offer)
     *offer = (struct offer){0};
 }
 
-int offer_lay_out(struct offer *offer, bool shards, uint64_t *bytes, struct error *err)
+int offer_lay_out(struct offer *offer, bool sharded, uint64_t *bytes, struct error *err)
 {
     const uint64_t largest = INT64_MAX - OFFER_ALIGNMENT;
 
@@ -172,7 +172,7 @@ int offer_lay_out(struct offer *offer, bool shards, uint64_t *bytes, struct erro
     for (size_t i = 0; i < offer->n_entries; i++) {
         struct offer_entry *e = &offer->entries[i];
 
-        if (e->text || (shards && !e->sharded))
+        if (e->text || (sharded && !e->sharded))
             continue;
         e->offset = (*bytes + OFFER_ALIGNMENT - 1) / OFFER_ALIGNMENT * OFFER_ALIGNMENT;
         if (e->offset > largest || e->bytes > largest - e->offset)

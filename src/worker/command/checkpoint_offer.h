@@ -35,7 +35,7 @@ struct offer_entry {
     const char *text;       /* of a string; NULL: it is a tensor or a file */
     raytrain_tensor tensor; /* without data */
     bool own, sharded;
-    raytrain_slab slab; /* of a shard */
+    raytrain_slab slab; /* of a sharded tensor */
     uint64_t bytes;     /* that this rank has of it */
     uint64_t offset;    /* in the buffer, once offer_lay_out() has taken it in */
 };
@@ -51,8 +51,9 @@ struct offer {
 int offer_parse(const json_t *json, struct offer *offer, struct error *err);
 void offer_clear(struct offer *offer);
 
-/* Give the entries their offsets; `shards`: only those of which ranks have slabs. */
-int offer_lay_out(struct offer *offer, bool shards, uint64_t *bytes, struct error *err);
+/* Give the entries their offsets; `sharded`: only those of which ranks have slabs. */
+int offer_lay_out(struct offer *offer, bool sharded, uint64_t *bytes,
+                  struct error *err);
 
 /* The entry after e that all ranks must offer alike, or the first one if e is NULL; NULL
  * after the last. */

@@ -25,7 +25,8 @@ static void row_release(void *data, void *arg)
     free(data);
 }
 
-static int row_put(struct making *m, const raytrain_tensor *shape, struct error *err)
+static int row_put(struct client_checkpoint *m, const raytrain_tensor *shape,
+                   struct error *err)
 {
     size_t rank = (size_t)m->comm->rank, width = shape->shape[1];
     raytrain_slab slab = {.start = {rank}, .count = {1, width}};
@@ -45,7 +46,7 @@ static int row_put(struct making *m, const raytrain_tensor *shape, struct error 
     return 0;
 }
 
-int making_positions(struct making *m, struct error *err)
+int client_checkpoint_put_positions(struct client_checkpoint *m, struct error *err)
 {
     const raytrain_slab none = {.count = {0}};
     raytrain_tensor tensor = {.dtype = RAYTRAIN_UINT8, .ndim = 2};

@@ -173,7 +173,7 @@ static void names_filter(struct companion *c, json_t *metrics)
     }
 }
 
-struct making {
+struct client_report {
     struct companion *companion;
     const json_t *offer;
     const char *position;
@@ -181,9 +181,10 @@ struct making {
 
 static int checkpoint_make(void *arg, raytrain_checkpoint **out, struct error *err)
 {
-    const struct making *m = arg;
+    const struct client_report *client = arg;
 
-    return companion_checkpoint_make(m->companion, m->offer, m->position, out, err);
+    return companion_checkpoint_make(client->companion, client->offer, client->position,
+                                     out, err);
 }
 
 /* What is wrong with the request must not keep the other ranks waiting: then this rank
@@ -194,17 +195,17 @@ static int report(struct companion *c, const struct request *q, struct reply *re
     const json_t *offer = json_object_get(q->args, "checkpoint");
     const char *refused = json_string_value(json_object_get(q->args, "refused"));
     const json_t *asked = json_object_get(q->args, "asked");
-    struct making making = {.companion = c,
-                            .offer = json_is_object(offer) ? offer : NULL,
-                            .position =
-                                json_string_value(json_object_get(q->args, "loaders"))};
+    struct client_report client = {
+        .companion = c,
+        .offer = json_is_object(offer) ? offer : NULL,
+        .position = json_string_value(json_object_get(q->args, "loaders"))};
     struct metric_list list = {0};
     struct error why;
-    struct loose_report loose = {.has_checkpoint = making.offer != NULL,
+    struct loose_report loose = {.has_checkpoint = client.offer != NULL,
                                  .asks_stop = request_flag(q, "asks_stop"),
                                  .gathers = request_flag(q, "gathers"),
                                  .make = checkpoint_make,
-                                 .make_arg = &making};
+                                 .make_arg = &client};
     int rc;
 
     if (json_is_array(asked))
