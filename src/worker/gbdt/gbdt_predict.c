@@ -127,8 +127,8 @@ static int model_load(struct prediction *g, struct error *err)
         return -1;
     b->env = (struct booster_env){.threads = cfg->scaling_config.cpus_per_worker,
                                   .config = &g->config,
-                                  .say = library_says,
-                                  .goes_on = library_goes_on,
+                                  .say = prediction_library_says,
+                                  .goes_on = prediction_library_goes_on,
                                   .arg = g};
     if (raytrain_checkpoint_get_bytes(g->checkpoint, b->ops->file, &bytes, &n))
         return call_failed(g, err);
