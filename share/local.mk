@@ -239,6 +239,7 @@ dist_pythonmodule_DATA = \
 	share/python/raytrain/_positions.py \
 	share/python/raytrain/_predict.py \
 	share/python/raytrain/_protocols.py share/python/raytrain/_read_config.py \
+	share/python/raytrain/_reading.py \
 	share/python/raytrain/_records.py share/python/raytrain/_reported.py \
 	share/python/raytrain/_returned.py \
 	share/python/raytrain/_worker_group.py share/python/raytrain/backend.py \

@@ -59,13 +59,14 @@ test_expect_success 'every public name of every module is there' '
 	"$PYTHON" public.py "$client/raytrain"
 '
 
-# The manual lists them in two blocks: those that are here, and those that are refused.
+# The last block of the manual has those that are refused, the others those that are here.
 test_expect_success 'names of Ray are here or refused with what to use, as the manual says' '
 	sed -n "/^[.]SH .NAMES OF RAY TRAIN/,/^[.]SH .DIFF/p" \
 		"$srcdir/share/man/raytrain-python.7" >section &&
 	cat >ray.py <<-\EOT &&
 	import importlib, re, sys
-	here, refused = re.findall("[.]nf\n(.*?)[.]fi", open("section").read(), re.DOTALL)
+	*here, refused = re.findall("[.]nf\n(.*?)[.]fi", open("section").read(), re.DOTALL)
+	here = " ".join(here)
 	def value_of(whole):
 	    module, _, name = whole.rpartition(".")
 	    # Of packages that import a framework, the table alone is looked at.
@@ -80,7 +81,7 @@ test_expect_success 'names of Ray are here or refused with what to use, as the m
 	    try:
 	        value_of(name)
 	    except ImportError as error:
-	        assert re.search("which ray.train has: .{20}", str(error)), error
+	        assert re.search("which ray.(train|data) has: .{20}", str(error)), error
 	    else:
 	        sys.exit(f"{name} is here: move it to the other list of raytrain-python(7)")
 	from raytrain import _instead
@@ -152,10 +153,60 @@ test_expect_success 'each argument of the API of Ray Train is taken, or refused 
 	lightgbm.LightGBMPredictor model preprocessor
 	lightgbm.LightGBMPredictor.predict data feature_columns
 	lightgbm.normalize_pandas_for_lightgbm df
+	data.read_csv paths filesystem TASKS arrow_open_stream_args partition_filter partitioning include_paths ignore_missing_paths shuffle file_extensions parse_options read_options convert_options memory_pool
+	data.read_json paths lines filesystem TASKS arrow_open_stream_args partition_filter partitioning include_paths ignore_missing_paths shuffle file_extensions parse_options read_options memory_pool
+	data.read_text paths encoding drop_empty_lines filesystem TASKS arrow_open_stream_args partition_filter partitioning include_paths ignore_missing_paths shuffle file_extensions
+	data.read_numpy paths filesystem TASKS arrow_open_stream_args partition_filter partitioning include_paths ignore_missing_paths shuffle file_extensions mmap_mode allow_pickle fix_imports encoding max_header_size
+	data.read_parquet paths filesystem columns TASKS tensor_column_schema partition_filter partitioning shuffle include_paths file_extensions filter schema dataset_kwargs use_threads batch_size batch_readahead fragment_readahead fragment_scan_options cache_metadata memory_pool
+	data.from_items items TASKS
+	data.from_numpy ndarrays
+	data.from_pandas dfs override_num_blocks
+	data.from_torch dataset local_read
+	data.range n TASKS
+	data.get_dataset_shard dataset_name
+	ActorPoolStrategy size min_size max_size initial_size max_tasks_in_flight_per_actor enable_true_multi_threading
+	TaskPoolStrategy size
+	data.Dataset.map fn compute fn_args fn_kwargs fn_constructor_args fn_constructor_kwargs num_cpus num_gpus memory concurrency ray_remote_args_fn
+	data.Dataset.map_batches fn batch_size compute batch_format zero_copy_batch fn_args fn_kwargs fn_constructor_args fn_constructor_kwargs num_cpus num_gpus memory concurrency udf_modifying_row_count ray_remote_args_fn
+	data.Dataset.flat_map fn compute fn_args fn_kwargs fn_constructor_args fn_constructor_kwargs num_cpus num_gpus memory concurrency ray_remote_args_fn
+	data.Dataset.filter fn expr compute fn_args fn_kwargs fn_constructor_args fn_constructor_kwargs num_cpus num_gpus memory concurrency ray_remote_args_fn
+	data.Dataset.add_column col fn batch_format compute concurrency
+	data.Dataset.select_columns cols compute concurrency
+	data.Dataset.drop_columns cols compute concurrency
+	data.Dataset.rename_columns names concurrency
+	data.Dataset.random_shuffle seed num_blocks
+	data.Dataset.limit limit
+	data.Dataset.split_at_indices indices
+	data.Dataset.split_proportionately proportions
+	data.Dataset.train_test_split test_size shuffle seed stratify
+	data.Dataset.unique column ignore_nulls
+	data.Dataset.sum on ignore_nulls
+	data.Dataset.min on ignore_nulls
+	data.Dataset.max on ignore_nulls
+	data.Dataset.mean on ignore_nulls
+	data.Dataset.std on ddof ignore_nulls
+	data.Dataset.sort key descending boundaries
+	data.Dataset.groupby key num_partitions
+	data.Dataset.take limit
+	data.Dataset.take_all limit
+	data.Dataset.take_batch batch_size batch_format
+	data.Dataset.show limit
+	data.Dataset.to_pandas limit
+	data.Dataset.schema fetch_if_missing
+	data.Dataset.columns fetch_if_missing
+	data.DataIterator.iter_batches prefetch_batches batch_size batch_format drop_last local_shuffle_buffer_size local_shuffle_seed
+	data.DataIterator.iter_torch_batches prefetch_batches batch_size dtypes device collate_fn drop_last local_shuffle_buffer_size local_shuffle_seed pin_memory
+	whole.Groups.sum on ignore_nulls
+	whole.Groups.min on ignore_nulls
+	whole.Groups.max on ignore_nulls
+	whole.Groups.mean on ignore_nulls
+	whole.Groups.std on ddof ignore_nulls
+	whole.Groups.map_groups fn compute batch_format zero_copy_batch fn_args fn_kwargs fn_constructor_args fn_constructor_kwargs num_cpus num_gpus memory concurrency ray_remote_args_fn
 	EOT
 	cat >arguments.py <<-\EOT &&
 	import ast, glob, sys, warnings
 	import raytrain
+	from raytrain import _reading, _transforms
 	from raytrain._protocols import Arguments
 
 	# Read, not imported: some modules need a framework.
@@ -190,6 +241,13 @@ test_expect_success 'each argument of the API of Ray Train is taken, or refused 
 	    taken = parameters(whole)
 	    if "settings" in taken:
 	        taken |= set(Arguments.__annotations__)
+	    if {"options", "tasks"} & taken:  # of a function that reads
+	        name = whole.rpartition(".")[2]
+	        taken |= {"TASKS", "arrow_open_stream_args", "ignore_missing_paths",
+	                  "file_extensions", "parse_options", "override_num_blocks"}
+	        taken |= _reading.WITHOUT_EFFECT.get(name, set()) | set(_reading.INSTEAD.get(name, ()))
+	    elif "resources" in taken:
+	        taken |= _transforms._RESOURCES | {"ray_remote_args_fn"}
 	    assert taken >= set(names), f"{whole} does not take {set(names) - taken}"
 
 	def refused(kind, words, function, *args, **arguments):

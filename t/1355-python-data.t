@@ -113,12 +113,13 @@ test_expect_success 'arrays that NumPy saved are read as NumPy reads them' '
 	    some = read_numpy("both.npz", columns=["y"], shuffle=True, shuffle_window=2, limit=2,
 	                      filter={"column": "y", "min": float(y[1])}, last_batch="keep")
 	    assert some.count() <= 2 and (some.materialize()["y"] >= y[1]).all()
+	same(read_numpy(["both.npz"]), {"x": x, "y": y})
 	try:
-	    read_numpy(["both.npz"])
-	except TypeError as error:
+	    read_numpy(["both.npz", "records.npy"])
+	except ValueError as error:
 	    assert "pattern" in str(error), error
 	else:
-	    raise AssertionError("a list of paths")
+	    raise AssertionError("two paths")
 	os.makedirs("parts[1]", exist_ok=True)
 	os.chdir("parts[1]")
 	for i in range(10):

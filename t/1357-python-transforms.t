@@ -182,6 +182,116 @@ test_expect_success 'rows come from items, numbers, JSON and datasets of torch; 
 	EOT
 	"$PYTHON" sources.py 2>err && test_must_be_empty err
 '
+test_expect_success 'arguments of functions that read have the meaning of Ray, or are refused with what to use' '
+	mkdir -p many logs json && cat >arguments.py <<-\EOT &&
+	from common import *
+	import gzip, json
+	from types import SimpleNamespace as Options
+	from raytrain import _reading
+	for name in "a.csv", "b.CSV", "c.log":
+	    with open(f"many/{name}", "w") as file:
+	        file.write("x;y\n1;2\n")
+	with open("logs/one.log", "w") as file:
+	    file.write("first\n\n  \nlast\n")
+	with open("colons.csv", "w") as file:
+	    file.write("x:y\n1:2\n")
+	few = read_csv(paths="colons.csv", parse_options=Options(delimiter=":", quote_char=chr(34)),
+	               arrow_open_stream_args={"compression": "gzip"}, ignore_missing_paths=True)
+	assert few.take_all() == [{"x": 1, "y": 2}]
+	assert read_csv(["many/a.csv"], file_extensions=["csv"]).count() == 1
+	assert read_csv(path="many", file_extensions=[".log"]).take_all() == [{"x": 1, "y": 2}]
+	refused(ValueError, "2 of the 3 files of many", read_csv, "many", file_extensions=["csv"])
+	refused(FileNotFoundError, "no file ends in", read_csv, "many", file_extensions=["tsv"])
+	refused(ValueError, "union()", read_csv, ["many/a.csv", "many/b.CSV"])
+	refused(TypeError, "takes paths", read_csv)
+	refused(TypeError, "takes paths", read_csv, "many/a.csv", path="many/b.CSV")
+	refused(ValueError, "parse_options with quote_char", read_csv, "many/a.csv",
+	        parse_options=Options(quote_char="|"))
+	refused(ValueError, "that of parse_options", read_csv, "many/a.csv", delimiter=",",
+	        parse_options=Options(delimiter=";"))
+	refused(ValueError, "seen by itself", read_csv, "many/a.csv",
+	        arrow_open_stream_args={"compression": "lz4"})
+	assert read_text("logs", file_extensions=["log"]).count() == 4
+	kept = read_text("logs", file_extensions=["log"], drop_empty_lines=True, encoding="UTF-8")
+	assert [row["text"] for row in kept.take_all()] == ["first", "last"]
+	refused(ValueError, "iconv", read_text, "logs/one.log", encoding="latin-1")
+	for read, path in ((read_csv, "many/a.csv"), (read_text, "logs/one.log"),
+	                   (read_json, "lines.jsonl"), (read_numpy, "rows.npz")):
+	    who = read.__name__
+	    order = [str(row) for row in read(path, shuffle="files").take_all()]
+	    plain = [str(row) for row in read(path, shuffle=None).take_all()]
+	    assert sorted(order) == sorted(plain) and (order != plain or len(plain) < 300), who
+	    refused(ValueError, "random_shuffle(seed=", read, path, shuffle=Options(seed=1))
+	    for name, said in _reading.INSTEAD[who].items():
+	        read(path, **{name: None})
+	        refused(ValueError, f"{who}: {name} is not available: {said}", read, path, **{name: {1}})
+	    for name in _reading.TASKS | _reading.WITHOUT_EFFECT.get(who, set()):
+	        if (who, name) != ("read_text", "encoding"):
+	            read(path, **{name: 1})
+	refused(TypeError, "no argument", read_json, "lines.jsonl", line=True)
+	# JSON as Ray reads it: lines, an array, or one object, whatever lines= says.
+	rows = [{"a": 1, "s": "x"}, {"a": None, "s": None}]
+	with open("json/1.json", "w") as file:
+	    json.dump(rows, file, indent=1)
+	with gzip.open("json/2.json.gz", "wt") as file:
+	    json.dump({"a": 3, "s": "y"}, file, indent=1)
+	whole = read_json("json")
+	assert str(whole.take_all()) == str([{"a": 1.0, "s": "x"}, {"a": np.nan, "s": None},
+	                                     {"a": 3.0, "s": "y"}]), whole.take_all()
+	assert read_json("json/1.json", dtypes={"a": "float32"}).schema()["a"] == ("float32", ())
+	assert read_json("lines.jsonl", lines=False).count() == read_json("lines.jsonl", lines=True).count()
+	with open("json/3.jsonl", "w") as file:
+	    file.write("{\"a\": 1, \"s\": \"z\"}\n")
+	refused(ValueError, "3.jsonl has an object in each line", read_json, "json")
+	assert read_json("json", file_extensions=["jsonl"]).take_all() == [{"a": 1, "s": "z"}]
+	os.unlink("json/2.json.gz")
+	with open("json/1.json", "w") as file:
+	    file.write("{\"a\": 2, \"s\": null}\n")
+	assert read_json("json").count() == 2
+	with open("json/1.json", "w") as file:
+	    file.write("[1,")
+	refused(ValueError, "nor is it JSON as a whole", read_json, "json/1.json")
+	# Rows in memory.
+	both = from_numpy([np.arange(3), np.arange(2)])
+	assert [row["data"] for row in both.take_all()] == [0, 1, 2, 0, 1]
+	assert from_numpy(ndarrays=np.ones(2)).count() == from_numpy(arrays={"a": [1, 2]}).count() == 2
+	refused(TypeError, "from_numpy() takes", from_numpy)
+	# What is done to them.
+	d = from_numpy({"k": [1, 1, 2], "x": [1.0, np.nan, 3.0], "s": ["a", None, "b"]})
+	assert d.sum() == {"sum(k)": 4, "sum(x)": 4.0} and d.sum("x", ignore_nulls=False) is None
+	assert d.std("x", ddof=0) == 1 and d.max(["k"]) == {"max(k)": 2}
+	assert d.unique("s", ignore_nulls=True) == ["a", "b"] and len(d.unique("x")) == 3
+	assert len(d.unique("x", ignore_nulls=True)) == 2
+	assert d.sort("k", boundaries=[2]).count() == 3 and d.columns(fetch_if_missing=False) == ["k", "x", "s"]
+	groups = d.groupby("k", num_partitions=3)
+	assert str(groups.mean("x", ignore_nulls=False).take_all()) == str(
+	    [{"k": 1, "mean(x)": np.nan}, {"k": 2, "mean(x)": 3.0}])
+	class Add:
+	    def __init__(self, n):
+	        self.n = n
+	    def __call__(self, batch):
+	        yield {"k": batch["k"] + self.n}
+	        yield {"k": batch["k"]}
+	mapped = groups.map_groups(Add, fn_constructor_args=[10], concurrency=2)
+	assert ids(mapped.take_all(), "k") == [11, 11, 1, 1, 12, 2]
+	refused(TypeError, "no argument", groups.map_groups, Add, siez=3)
+	refused(AttributeError, "map_groups()", lambda: groups.aggregate)
+	for call in d.select_columns, d.drop_columns:
+	    refused(TypeError, "no argument", call, "k", sied=3)
+	refused(TypeError, "no argument", d.rename_columns, {"k": "l"}, sied=3)
+	refused(TypeError, "no argument", d.random_shuffle, sied=3)
+	refused(ValueError, "not for expr=", d.filter, expr="k > 1", fn_args=[1])
+	assert d.map_batches(lambda b: b, compute=ActorPoolStrategy(size=2), max_concurrency=2).count() == 3
+	assert d.map(lambda r: r, compute=TaskPoolStrategy(4)).count() == 3
+	[all_rows] = read_numpy("rows.npz").iter_batches(batch_size=None)
+	assert len(all_rows["id"]) == 1000
+	sizes = [len(b["id"]) for b in read_numpy("rows.npz").filter(lambda r: True).iter_batches(batch_size=None)]
+	assert sum(sizes) == 1000
+	refused(AttributeError, "add_column(name, function)", lambda: d.with_column)
+	refused(ImportError, "ImageFolder", lambda: data.read_images)
+	EOT
+	"$PYTHON" arguments.py
+'
 test_expect_success 'rows are materialized, sorted, joined end to end, grouped and counted' '
 	cat >whole.py <<-\EOT &&
 	from common import *
@@ -334,8 +444,8 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	    def to_pylist(self):
 	        return list(self.values)
 	class RecordBatch:
-	    def __init__(self, columns):
-	        self.columns = columns
+	    def __init__(self, columns, num_rows):
+	        self.columns, self.num_rows = columns, num_rows
 	class Table:
 	    def __init__(self, columns):
 	        self.made = {n: c if isinstance(c, Array) else Array(c) for n, c in columns.items()}
@@ -379,9 +489,11 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	            file.write(f"{os.getpid()}\n")
 	        for i in row_groups:
 	            group = self.groups[i]
-	            for first in range(0, len(next(iter(group.values()))), 7):
-	                yield RecordBatch({n: Array(group[n][first:first + 7])
-	                                   for n in columns or group})
+	            n = len(next(iter(group.values())))
+	            for first in range(0, n, 7):
+	                yield RecordBatch({k: Array(group[k][first:first + 7])
+	                                   for k in (group if columns is None else columns)},
+	                                  min(7, n - first))
 	EOT
 	cat >parquet.py <<-\EOT &&
 	from common import *
@@ -435,6 +547,23 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	assert str(empty.take(2)[0]) == str(dict.fromkeys("nbwf", np.nan))
 	assert read_parquet("empty.parquet").take_all() == [dict.fromkeys("nbwf")]
 	refused(KeyError, "no column", read_parquet, "tables", columns=["z"])
+	# Directories named as year=2024 are columns, as in Ray.
+	for year in 2023, 2024:
+	    os.makedirs(f"years/year={year}", exist_ok=True)
+	    with open(f"years/year={year}/part.parquet", "wb") as out:
+	        pickle.dump([{"id": [year, year]}], out)
+	    open(f"years/year={year}/_SUCCESS", "w").close()
+	assert read_parquet("years").take_all()[1:3] == [{"id": 2023, "year": "2023"}, {"id": 2024, "year": "2024"}]
+	assert read_parquet("years", columns=["id"], partitioning=None).columns() == ["id"]
+	assert read_parquet("years", columns=["year"], include_paths=True).take_all()[3] == {
+	    "year": "2024", "path": os.path.abspath("years/year=2024/part.parquet")}
+	some = read_parquet(["nowhere", "years/*/*.parquet"], ignore_missing_paths=True, shuffle="files")
+	assert sorted(ids(some.take_all())) == [2023, 2023, 2024, 2024]
+	refused(KeyError, "no column", read_parquet, "years", columns=["year"], partitioning=None)
+	refused(ValueError, "year=2024", read_parquet, "years", partitioning="dir")
+	refused(ValueError, "none of", read_parquet, ["nowhere"], ignore_missing_paths=True)
+	refused(ValueError, "ds.filter(expr=", read_parquet, "years", filter="x")
+	refused(FileNotFoundError, "no file ends in", read_parquet, "years", file_extensions=["pq"])
 	refused(FileNotFoundError, "nowhere", read_parquet, "nowhere")
 	EOT
 	PYTHONPATH=$PWD/standin:$PYTHONPATH "$PYTHON" parquet.py 2>err &&

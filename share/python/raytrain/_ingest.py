@@ -111,6 +111,43 @@ class ExecutionOptions(_Kept):
         self.verbose_progress = verbose_progress
 
 
+class TaskPoolStrategy(_Kept):
+    """How many of Ray's tasks call a function, for compute= of map_batches(): without
+    effect, since the workers that train call it.
+
+    Args:
+        size: How many.
+    """
+
+    def __init__(self, size: int | None = None) -> None:
+        self.size = size
+
+
+class ActorPoolStrategy(_Kept):
+    """How many of Ray's actors call a class, for compute= of map_batches(): without
+    effect, since each worker that trains makes one object of it.
+
+    Args:
+        size: How many.
+        min_size: How many at least.
+        max_size: How many at most.
+        initial_size: How many at first.
+        max_tasks_in_flight_per_actor: How many calls may wait for each.
+        enable_true_multi_threading: Whether an actor has several threads.
+    """
+
+    def __init__(self, size: int | None = None, min_size: int | None = None,
+                 max_size: int | None = None, initial_size: int | None = None,
+                 max_tasks_in_flight_per_actor: int | None = None,
+                 enable_true_multi_threading: bool = False) -> None:
+        self.size = size
+        self.min_size = min_size
+        self.max_size = max_size
+        self.initial_size = initial_size
+        self.max_tasks_in_flight_per_actor = max_tasks_in_flight_per_actor
+        self.enable_true_multi_threading = enable_true_multi_threading
+
+
 class DataContext:
     """The settings of Ray's engine for a process. An attribute can be set, and is then
     as it was set; it has no effect, with a warning unless it is the default of

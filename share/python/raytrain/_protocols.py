@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .result import Result
 
 Path = Union[str, "os.PathLike[str]"]
+Paths = Union[Path, Sequence[Path]]
 Buffer = Union[bytes, bytearray, memoryview]
 
 # ---- Requests ----

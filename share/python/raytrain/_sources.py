@@ -10,57 +10,15 @@ import gzip
 import itertools
 import json
 import os
-from typing import Any, Iterator
+import urllib.parse
+from typing import Any, Iterator, Sequence
 
-from . import _config, _frame, _memory, _row_ops
+from . import _config, _frame, _memory, _reading, _row_ops
 from ._row_ops import Batch, Function
 
 _AT_ONCE = 1 << 20  # numbers that are written at a time
 _TORCH_ROWS = 256
 _SEEN_LINES = 1000  # of JSON, from which the columns and their types are taken
-
-
-def check_path(path: Any) -> None:
-    """FileNotFoundError if there is no such file, and none that matches it."""
-    if isinstance(path, (str, os.PathLike)):
-        path = _config.local_path(path)
-    if isinstance(path, str) and not os.path.exists(path) \
-            and not glob.glob(os.fspath(path)):
-        what = "no file matches the pattern" if glob.has_magic(os.fspath(path)) else \
-            os.strerror(errno.ENOENT)
-        raise FileNotFoundError(errno.ENOENT, what, os.fspath(path))
-
-
-# Of Ray's tasks that read: how many there are, and what each has.
-_TASKS = {"parallelism", "concurrency", "override_num_blocks", "ray_remote_args",
-          "num_cpus", "num_gpus", "memory"}
-
-
-def without_tasks(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a function that reads.
-
-    Args:
-        options: Those that were given.
-
-    Returns:
-        All but those that say how Ray's tasks read: here the workers that train do it.
-    """
-    return {name: value for name, value in options.items() if name not in _TASKS}
-
-
-def check_tasks(who: str, options: dict[str, Any]) -> None:
-    """Of a function without further options.
-
-    Args:
-        who: Its name.
-        options: Those that were given.
-
-    Raises:
-        TypeError: There is one that does not concern Ray's tasks.
-    """
-    unknown = sorted(without_tasks(options))
-    if unknown:
-        raise TypeError(f"{who}() has no argument {unknown[0]!r}")
 
 
 # ---- Objects of Python ----
@@ -150,16 +108,19 @@ _NUMBERS = {**_WHOLE, "halffloat": "float16", "float": "float32", "double": "flo
 
 class ReadGroups(_row_ops.Op):
     """Of the places of row groups, their rows. dtypes: those of columns that not all
-    row groups would give the same type."""
+    row groups would give the same type. partitions: are names of directories columns?
+    paths: is the path of the file one?"""
 
     keeps = False
     batch_size = 1
 
-    def __init__(self, columns: list[str] | None, total: int,
-                 dtypes: dict[str, str]) -> None:
+    def __init__(self, columns: list[str] | None, total: int, dtypes: dict[str, str],
+                 partitions: bool, paths: bool) -> None:
         self.columns = columns
         self.total = total
         self.dtypes = dtypes
+        self.partitions = partitions
+        self.paths = paths
         self.name = "read_parquet"
 
     def pieces(self, batch: Batch) -> Iterator[Batch]:
@@ -169,12 +130,30 @@ class ReadGroups(_row_ops.Op):
         for path, group in zip(batch["path"], batch["group"]):
             with open(path, "rb") as opened:
                 file = pyarrow.parquet.ParquetFile(opened)
-                for part in file.iter_batches(row_groups=[int(group)],
-                                              columns=self.columns):
+                added = self._of_path(path, file.schema_arrow.names)
+                read = None if self.columns is None else [
+                    name for name in self.columns if name not in added]
+                for part in file.iter_batches(row_groups=[int(group)], columns=read):
                     table = arrow.Table.from_batches([part])
                     columns = {name: self._column(name, table.column(name))
                                for name in table.column_names}
-                    yield _row_ops.of_format(columns, path)
+                    yield self._with(added, _row_ops.of_format(columns, path), part)
+
+    def _of_path(self, path: str, names: list[str]) -> dict[str, str]:
+        """The columns that have one value in all rows of a file: those of its
+        directories, of which the file itself may have one, and its path."""
+        found = partitions_of(path) if self.partitions else {}
+        added = {name: value for name, value in found.items() if name not in names
+                 and (self.columns is None or name in self.columns)}
+        return {**added, "path": path} if self.paths else added
+
+    @staticmethod
+    def _with(added: dict[str, str], batch: Batch, part: Any) -> Batch:
+        import numpy
+
+        for name, value in added.items():
+            batch[name] = numpy.full(part.num_rows, value, "O")
+        return batch
 
     def _column(self, name: str, column: Any) -> Any:
         values = _row_ops.of_arrow(column)
@@ -235,7 +214,10 @@ def _has_nulls(file: Any, group: int, name: str) -> bool:
     return bool(read.column(0).null_count > 0)
 
 
-def parquet_groups(paths: Any, columns: list[str] | None
+PARQUET = ("parquet",)  # the ending of files in a directory
+
+
+def parquet_groups(files: list[str], columns: list[str] | None, partitions: bool
                    ) -> tuple[list[dict[str, Any]], int, dict[str, str]]:
     """(the places of all row groups, the number of rows, the types of ReadGroups)."""
     _row_ops.arrow()
@@ -244,41 +226,81 @@ def parquet_groups(paths: Any, columns: list[str] | None
     groups: list[dict[str, Any]] = []
     types = _Types()
     total = 0
-    for path in _parquet_files(paths):
+    for path in files:
         with open(path, "rb") as opened:
             file = pyarrow.parquet.ParquetFile(opened)
-            missing = [n for n in columns or [] if n not in file.schema_arrow.names]
-            if missing:
-                raise KeyError(f"{path}: there is no column {missing[0]!r}; the "
-                               f"columns are {list(file.schema_arrow.names)}")
-            types.add(file, columns or file.schema_arrow.names)
+            there = list(file.schema_arrow.names)
+            of_path = partitions_of(path) if partitions else {}
+            for name in columns or []:
+                if name not in there and name not in of_path:
+                    raise KeyError(f"{path}: there is no column {name!r}; the columns "
+                                   f"are {there + list(of_path)}")
+            types.add(file, [name for name in columns or there if name in there])
             for group in range(file.metadata.num_row_groups):
                 rows = file.metadata.row_group(group).num_rows
                 total += rows
                 if rows:
                     groups.append({"path": path, "group": group})
     if not groups:
-        raise ValueError(f"read_parquet: {paths!r} has no rows")
+        raise ValueError(f"read_parquet: {files} have no rows")
     return groups, total, types.dtypes()
 
 
-def _parquet_files(paths: Any) -> list[str]:
+def parquet_files(paths: Any, extensions: Sequence[str] | None,
+                  ignore_missing: bool) -> list[str]:
     files: list[str] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else list(paths):
-        check_path(path)
-        path = os.fspath(path)
+        try:
+            _reading.check_path(path)
+        except FileNotFoundError:
+            if ignore_missing:
+                continue
+            raise
+        path = _config.local_path(path)
         if os.path.isdir(path):
-            found = glob.glob(os.path.join(glob.escape(path), "**", "*.parquet"),
-                              recursive=True)
+            found = [name for name in glob.glob(os.path.join(glob.escape(path), "**"),
+                                                recursive=True) if os.path.isfile(name)]
         else:
-            found = [path] if os.path.exists(path) else glob.glob(path)
+            found = _reading.files_of(path)
+        found = [name for name in found if _reading.has_ending(name, extensions)
+                 or (extensions is PARQUET and not os.path.isdir(path))]
         if not found:
-            raise FileNotFoundError(errno.ENOENT, "no file ends in .parquet", path)
+            raise FileNotFoundError(errno.ENOENT, "no file ends in "
+                                    f"{list(extensions or ())}", path)
         files += sorted(os.path.abspath(name) for name in found)
+    if not files:
+        raise ValueError(f"read_parquet: none of {paths!r} exists")
     return files
 
 
-# ---- JSON, an object a line ----
+def partitions_of(path: str) -> dict[str, str]:
+    """The columns that the directories of a path give, such as year=2024."""
+    found = {}
+    for folder in os.path.dirname(path).split(os.sep):
+        if folder.count("=") == 1:
+            name, value = folder.split("=")
+            found[name] = urllib.parse.unquote(value)
+    return found
+
+
+# ---- Text ----
+
+
+class DropEmptyLines(_row_ops.Op):
+    """Of lines, those that have more than white space."""
+
+    keeps = False
+    name = "read_text(drop_empty_lines=True)"
+
+    def pieces(self, batch: Batch) -> Iterator[Batch]:
+        import numpy
+
+        lines = batch["text"]
+        stay = numpy.array([bool(line) and not line.isspace() for line in lines], "?")
+        yield batch if stay.all() else {"text": lines[stay]}
+
+
+# ---- JSON ----
 
 
 class ParseLines(_row_ops.Op):
@@ -308,15 +330,19 @@ def _object(line: str) -> dict[str, Any]:
         row = json.loads(line)
     except ValueError as error:
         raise ValueError(f"read_json: {line[:80]!r} is not JSON: {error}") from None
+    return _checked(row)
+
+
+def _checked(row: Any) -> dict[str, Any]:
     if not isinstance(row, dict):
-        raise ValueError(f"read_json: each line is an object, {{...}}, and one is "
-                         f"{line[:80]!r}; a file of one array is "
-                         "from_items(json.load(file))")
+        raise ValueError("read_json: each row is an object, {...}, and one is "
+                         f"{str(row)[:80]!r}")
     for name, value in row.items():
         if isinstance(value, dict):
             raise ValueError(f"read_json: {name!r} is an object within an object, "
                              "which a column cannot hold")
-    return row
+    made: dict[str, Any] = row
+    return made
 
 
 def _column(name: str, kind: str | None, values: list[Any]) -> Any:
@@ -339,15 +365,15 @@ def _column(name: str, kind: str | None, values: list[Any]) -> Any:
 
 def json_kinds(path: Any, dtypes: dict[str, Any] | None) -> dict[str, str | None]:
     """The columns of files of JSON, and their types, from the first lines."""
-    kinds: dict[str, str | None] = {}
-    seen: dict[str, list[Any]] = {}
-    rows = [_object(line) for line in _first_lines(path)]
-    for row in rows:
-        for name in row:
-            seen.setdefault(name, [])
-    for name, values in seen.items():
-        values += [row.get(name) for row in rows]
-        kinds[name] = _kind(values)
+    return _kinds([_object(line) for line in _first_lines(path, bool(dtypes))], dtypes,
+                  path)
+
+
+def _kinds(rows: list[dict[str, Any]], dtypes: dict[str, Any] | None,
+           path: Any) -> dict[str, str | None]:
+    kinds: dict[str, str | None] = {
+        name: _kind([row.get(name) for row in rows])
+        for name in dict.fromkeys(name for row in rows for name in row)}
     for name, dtype in (dtypes or {}).items():
         text = (dtype if isinstance(dtype, str)
                 else getattr(dtype, "__name__", str(dtype)))
@@ -355,6 +381,44 @@ def json_kinds(path: Any, dtypes: dict[str, Any] | None) -> dict[str, str | None
     if not kinds:
         raise ValueError(f"read_json: {path!r} has no rows")
     return kinds
+
+
+def json_columns(path: Any, dtypes: dict[str, Any] | None) -> Batch | None:
+    """The columns of files that are one JSON value each: an array of rows, or a single
+    row. None: they have an object in each line."""
+    files = _reading.files_of(path)
+    by_line = [file for file in files if _has_lines(file)]
+    if len(by_line) == len(files):
+        return None
+    if by_line:
+        raise ValueError(f"read_json: {by_line[0]} has an object in each line, and "
+                         "other files are one array or object each: read them apart")
+    rows = [_checked(row) for file in files for row in _whole_json(file)]
+    kinds = _kinds(rows, dtypes, path)
+    return {name: _column(name, kind, [row.get(name) for row in rows])
+            for name, kind in kinds.items()}
+
+
+def _has_lines(file: str) -> bool:
+    """Is its first line an object, or is it empty?"""
+    if _is_zstd(file):
+        return True
+    with _opened(file) as text:
+        line = next((line for line in text if line.strip()), "{}")
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _whole_json(file: str) -> list[Any]:
+    with _opened(file) as text:
+        try:
+            value = json.load(text)
+        except ValueError as error:
+            raise ValueError(f"read_json: {file} has neither an object in each line "
+                             f"nor is it JSON as a whole: {error}") from None
+    return value if isinstance(value, list) else [value]
 
 
 def _kind(values: list[Any]) -> str | None:
@@ -369,24 +433,32 @@ def _kind(values: list[Any]) -> str | None:
     return "str"
 
 
-def _first_lines(path: Any) -> list[str]:
-    path = os.fspath(path)
-    if os.path.isdir(path):
-        names = [os.path.join(path, name) for name in sorted(os.listdir(path))]
-        files = [name for name in names if os.path.isfile(name)]
-    else:
-        files = [path] if os.path.exists(path) else sorted(glob.glob(path))
+def _first_lines(path: Any, typed: bool) -> list[str]:
+    """typed: are there types that are given?"""
     lines: list[str] = []
-    for file in files:
-        with open(file, "rb") as raw:
-            start = raw.read(4)
-        if start == b"\x28\xb5\x2f\xfd":
+    for file in _reading.files_of(path):
+        if _is_zstd(file):
+            if typed:
+                continue
             raise ValueError(f"read_json: {file} is compressed with zstd, from which "
                              "the types are not found out: name all columns in dtypes=")
-        opened: Any = gzip.open if start[:2] == b"\x1f\x8b" else open
-        with opened(file, "rt", encoding="utf-8", errors="surrogateescape") as text:
+        with _opened(file) as text:
             lines += itertools.islice((line for line in text if line.strip()),
                                       _SEEN_LINES - len(lines))
         if len(lines) >= _SEEN_LINES:
             break
     return lines
+
+
+def _start_of(file: str) -> bytes:
+    with open(file, "rb") as raw:
+        return raw.read(4)
+
+
+def _is_zstd(file: str) -> bool:
+    return _start_of(file) == b"\x28\xb5\x2f\xfd"
+
+
+def _opened(file: str) -> Any:
+    opened: Any = gzip.open if _start_of(file)[:2] == b"\x1f\x8b" else open
+    return opened(file, "rt", encoding="utf-8", errors="surrogateescape")

@@ -73,7 +73,7 @@ class Transforms:
         Raises:
             ValueError: An argument has a value that it cannot have.
         """
-        _check_resources("map_batches", resources)
+        check_resources("map_batches", resources)
         function = Function(fn, tuple(fn_args or ()), fn_kwargs,
                             tuple(fn_constructor_args or ()), fn_constructor_kwargs)
         keeps = None if udf_modifying_row_count is None else not udf_modifying_row_count
@@ -156,6 +156,10 @@ class Transforms:
             return self._changed_by(_row_ops.FilterRows(_function(
                 "filter", fn, fn_args, fn_kwargs, fn_constructor_args,
                 fn_constructor_kwargs, resources)))
+        check_resources("filter", resources)
+        if fn_args or fn_kwargs or fn_constructor_args or fn_constructor_kwargs:
+            raise ValueError("filter: fn_args, fn_kwargs and constructor arguments are "
+                             "for a function, not for expr=")
         bound = _expression.bound(_expression.parse(str(expr)))
         if bound and self._is_of_files() and not {"filter", "limit", "rows"} & set(
                 self._keys()):
@@ -178,7 +182,7 @@ class Transforms:
         Raises:
             TypeError: The name is not a str.
         """
-        _check_resources("add_column", resources)
+        check_resources("add_column", resources)
         if not isinstance(col, str):
             raise TypeError(f"the name of a column is a str, not {type(col).__name__}")
         return self._changed_by(_row_ops.AddColumn(col, Function(fn), batch_format))
@@ -195,6 +199,7 @@ class Transforms:
         Returns:
             The Dataset.
         """
+        check_resources("select_columns", resources)
         names = _names("select_columns", cols)
         if not self._is_of_files():
             return self._changed_by(_row_ops.Columns(kept=names))
@@ -214,6 +219,7 @@ class Transforms:
         Raises:
             ValueError: No column is left.
         """
+        check_resources("drop_columns", resources)
         names = _names("drop_columns", cols)
         if not self._is_of_files():
             return self._changed_by(_row_ops.Columns(dropped=names))
@@ -240,6 +246,7 @@ class Transforms:
         Raises:
             ValueError: Something else is given.
         """
+        check_resources("rename_columns", resources)
         if isinstance(names, dict):
             both = [*names, *names.values()]
             if not names or not all(isinstance(name, str) for name in both):
@@ -250,13 +257,15 @@ class Transforms:
 
     # ---- Which rows, and in which order ----
 
-    def random_shuffle(self, *, seed: int | None = None, **options: Any) -> Any:
+    def random_shuffle(self, *, seed: int | None = None, num_blocks: int | None = None,
+                       **resources: Any) -> Any:
         """The same rows in another order.
 
         Args:
             seed: The order is that of this seed, in all epochs. None: a new one in
                 every epoch, which depends on the seed of the run.
-            options: Those of Ray have no effect.
+            num_blocks: Without effect.
+            resources: See map_batches().
 
         Returns:
             The Dataset.
@@ -264,6 +273,7 @@ class Transforms:
         Raises:
             TypeError: The seed is not an int.
         """
+        check_resources("random_shuffle", resources)
         ds = self._settled()
         if seed is None:
             changed = ds._with(shuffle=True)
@@ -457,19 +467,32 @@ def frame_of(batches: list[Batch]) -> Any:
 
 def _function(who: str, fn: Any, args: Any, kwargs: Any, constructor_args: Any,
               constructor_kwargs: Any, resources: dict[str, Any]) -> Function:
-    _check_resources(who, resources)
+    check_resources(who, resources)
     return Function(fn, tuple(args or ()), kwargs, tuple(constructor_args or ()),
                     constructor_kwargs)
 
 
-# Of Ray's tasks and actors.
-_RESOURCES = {"compute", "concurrency", "num_cpus", "num_gpus", "memory",
-              "zero_copy_batch", "accelerator_type", "scheduling_strategy",
-              "resources", "max_retries", "max_restarts", "runtime_env",
-              "label_selector"}
+# Of Ray's tasks and actors, as ray.remote() knows them.
+_RESOURCES = {"accelerator_type", "allow_out_of_order_execution", "compute",
+              "concurrency", "concurrency_groups", "enable_task_events",
+              "label_selector", "lifetime", "max_calls", "max_concurrency",
+              "max_pending_calls", "max_restarts", "max_retries", "max_task_retries",
+              "memory", "name", "namespace", "num_cpus", "num_gpus",
+              "object_store_memory", "placement_group", "resources", "retry_exceptions",
+              "runtime_env", "scheduling_strategy", "zero_copy_batch"}
 
 
-def _check_resources(who: str, resources: dict[str, Any]) -> None:
+def check_resources(who: str, resources: dict[str, Any]) -> None:
+    """What Ray's tasks and actors have: it has no effect.
+
+    Args:
+        who: The name of the method.
+        resources: The arguments that it does not know.
+
+    Raises:
+        ValueError: A function would be called for them.
+        TypeError: Ray does not have one of them.
+    """
     if resources.get("ray_remote_args_fn") is not None:
         raise ValueError(f"{who}: ray_remote_args_fn is not possible: functions run in "
                          "the workers that train")

@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any, Callable, Iterable
 
-from . import _frame, _row_ops
+from . import _frame, _row_ops, _transforms
+from ._instead import INSTEAD
 from ._row_ops import Batch
 
 STATISTICS = ("sum", "min", "max", "mean", "std")
@@ -67,7 +68,7 @@ class _Moments:
     of the numbers that are there, batch after batch."""
 
     def __init__(self) -> None:
-        self.n = 0
+        self.n = self.missing = 0
         self.sum: Any = 0
         self.min: Any = None
         self.max: Any = None
@@ -77,7 +78,9 @@ class _Moments:
         if hasattr(array, "indptr") or array.ndim != 1 or _frame.is_text(array):
             raise ValueError(f"column {name!r} has no single numbers: its sum, "
                              "minimum, maximum, mean and deviation do not exist")
-        array = array[array == array]
+        there = array == array
+        self.missing += len(array) - int(there.sum())
+        array = array[there]
         if not len(array):
             return
         if array.dtype.kind == "f":  # sums of float16 and float32 would be these, too
@@ -110,15 +113,16 @@ def _sum_of(array: Any) -> Any:
     return (int(upper.sum()) << 32) + int(lower.sum())
 
 
-def statistic(name: str, columns: list[str], batches: Iterable[Batch],
-              ddof: int = 1) -> dict[str, Any]:
+def statistic(name: str, columns: list[str], batches: Iterable[Batch], ddof: int = 1,
+              ignore_missing: bool = True) -> dict[str, Any]:
     """{column: its statistic}, one of STATISTICS; None for a column without numbers.
-    Missing numbers do not count."""
+    Missing numbers do not count, or make it None."""
     moments = {column: _Moments() for column in columns}
     for batch in batches:
         for column, of_column in moments.items():
             of_column.add(column, batch[column])
     return {column: of_column.value(name, ddof)
+            if ignore_missing or not of_column.missing else None
             for column, of_column in moments.items()}
 
 
@@ -181,7 +185,8 @@ class Groups:
         sizes = [end - first for first, end in zip(self._firsts, self._ends)]
         return self._make({**self._of_keys(), "count()": numpy.array(sizes, "i8")})
 
-    def _statistic(self, name: str, on: str | list[str] | None, ddof: int = 1) -> Any:
+    def _statistic(self, name: str, on: str | list[str] | None, ignore_nulls: bool,
+                   ddof: int = 1) -> Any:
         if on is None:
             on = [column for column, array in self._rows.items()
                   if column not in self._keys and not hasattr(array, "indptr")
@@ -191,90 +196,115 @@ class Groups:
             if column not in self._rows:
                 raise KeyError(f"groupby: there is no column {column!r}; the columns "
                                f"are {list(self._rows)}")
-        values = [statistic(name, columns, [group], ddof) for group in self._groups()]
+        values = [statistic(name, columns, [group], ddof, ignore_nulls)
+                  for group in self._groups()]
         return self._make({**self._of_keys(), **{
             f"{name}({column})": _frame.array_of(column, _in_64_bits([
                 math.nan if v[column] is None else v[column] for v in values]))
             for column in columns}})
 
-    def sum(self, on: str | list[str] | None = None) -> Any:
+    def sum(self, on: str | list[str] | None = None,
+            ignore_nulls: bool = True) -> Any:
         """The sums of each group.
 
         Args:
             on: A column, or several; None: all columns of numbers.
+            ignore_nulls: False: a missing number makes the value of its group missing.
 
         Returns:
             A Dataset of the keys and the columns "sum(COLUMN)".
         """
-        return self._statistic("sum", on)
+        return self._statistic("sum", on, ignore_nulls)
 
-    def min(self, on: str | list[str] | None = None) -> Any:
+    def min(self, on: str | list[str] | None = None,
+            ignore_nulls: bool = True) -> Any:
         """The least values of each group.
 
         Args:
             on: See sum().
+            ignore_nulls: See there.
 
         Returns:
             A Dataset of the keys and the columns "min(COLUMN)".
         """
-        return self._statistic("min", on)
+        return self._statistic("min", on, ignore_nulls)
 
-    def max(self, on: str | list[str] | None = None) -> Any:
+    def max(self, on: str | list[str] | None = None,
+            ignore_nulls: bool = True) -> Any:
         """The greatest values of each group.
 
         Args:
             on: See sum().
+            ignore_nulls: See there.
 
         Returns:
             A Dataset of the keys and the columns "max(COLUMN)".
         """
-        return self._statistic("max", on)
+        return self._statistic("max", on, ignore_nulls)
 
-    def mean(self, on: str | list[str] | None = None) -> Any:
+    def mean(self, on: str | list[str] | None = None,
+             ignore_nulls: bool = True) -> Any:
         """The means of each group.
 
         Args:
             on: See sum().
+            ignore_nulls: See there.
 
         Returns:
             A Dataset of the keys and the columns "mean(COLUMN)".
         """
-        return self._statistic("mean", on)
+        return self._statistic("mean", on, ignore_nulls)
 
-    def std(self, on: str | list[str] | None = None, ddof: int = 1) -> Any:
+    def std(self, on: str | list[str] | None = None, ddof: int = 1,
+            ignore_nulls: bool = True) -> Any:
         """The standard deviations of each group.
 
         Args:
             on: See sum().
             ddof: See Dataset.std().
+            ignore_nulls: See sum().
 
         Returns:
             A Dataset of the keys and the columns "std(COLUMN)".
         """
-        return self._statistic("std", on, ddof)
+        return self._statistic("std", on, ignore_nulls, ddof)
 
     def map_groups(self, fn: Callable[..., Any], *,
                    batch_format: str | None = "default",
                    fn_args: Iterable[Any] | None = None,
-                   fn_kwargs: dict[str, Any] | None = None) -> Any:
+                   fn_kwargs: dict[str, Any] | None = None,
+                   fn_constructor_args: Iterable[Any] | None = None,
+                   fn_constructor_kwargs: dict[str, Any] | None = None,
+                   **resources: Any) -> Any:
         """A Dataset of what a function makes of each group, in this process.
 
         Args:
-            fn: Takes the rows of a group as a batch, and returns a batch.
+            fn: Takes the rows of a group as a batch, and returns a batch, or yields
+                several. Or a class whose objects do.
             batch_format: "numpy" or "pandas" or "pyarrow".
             fn_args: Passed to fn after the batch.
             fn_kwargs: Passed to fn by name.
+            fn_constructor_args: Passed to the class.
+            fn_constructor_kwargs: Passed to the class by name.
+            resources: See Dataset.map_batches().
 
         Returns:
             The Dataset.
 
         Raises:
-            TypeError: fn does not return a batch.
+            TypeError: fn does not return a batch, or there is no such argument.
         """
-        _row_ops.check_format(batch_format)
-        made = [_row_ops.of_format(
-            fn(_row_ops.to_format(group, batch_format), *(fn_args or ()),
-               **(fn_kwargs or {})),
-            f"map_groups({getattr(fn, '__qualname__', fn)})")
-            for group in self._groups()]
+        _transforms.check_resources("map_groups", resources)
+        op = _row_ops.MapBatches(
+            _row_ops.Function(fn, tuple(fn_args or ()), fn_kwargs,
+                              tuple(fn_constructor_args or ()), fn_constructor_kwargs),
+            None, batch_format, False)
+        op.name = f"map_groups({op.fn.name})"
+        made = [batch for group in self._groups() for batch in op.pieces(group)]
         return self._make(_row_ops.joined(made) if made else {})
+
+    def __getattr__(self, name: str) -> Any:
+        said = INSTEAD["data.GroupedData"].get(name)
+        raise AttributeError(
+            f"groups have no {name}(), which ray.data has: {said}" if said is not None
+            else f"{type(self).__name__!r} object has no attribute {name!r}")

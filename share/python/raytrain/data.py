@@ -22,11 +22,12 @@ from contextlib import contextmanager
 from typing import (TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence, Sized,
                     cast)
 
-from . import (_config, _frame, _made_rows, _mapping, _memory, _row_ops, _session,
-               _slots, _sources, _warnings, _whole)
+from . import (_config, _frame, _made_rows, _mapping, _memory, _reading, _row_ops,
+               _session, _slots, _sources, _warnings, _whole)
 from ._batches import Batches
-from ._ingest import DataContext, ExecutionOptions, ExecutionResources
-from ._instead import INSTEAD
+from ._ingest import (ActorPoolStrategy, DataContext, ExecutionOptions,
+                      ExecutionResources, TaskPoolStrategy)
+from ._instead import INSTEAD, refuse
 from ._transforms import Schema, Transforms, frame_of, schema_of
 from .errors import NoSuchDataset
 
@@ -34,16 +35,21 @@ if TYPE_CHECKING:
     import pandas
     import torch
 
-    from ._protocols import Path
+    from ._protocols import Path, Paths
 
 # range() is data.range() alone: `from raytrain.data import *` keeps Python's.
 __all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm",
            "read_numpy", "read_parquet", "read_text", "from_items", "from_numpy",
-           "from_pandas", "from_torch", "DataContext", "DataIterator", "Dataset",
-           "ExecutionOptions", "ExecutionResources", "MaterializedDataset",
-           "NodeIdStr", "get_dataset_shard"]
+           "from_pandas", "from_torch", "ActorPoolStrategy", "DataContext",
+           "DataIterator", "Dataset", "ExecutionOptions", "ExecutionResources",
+           "MaterializedDataset", "NodeIdStr", "Schema", "TaskPoolStrategy",
+           "get_dataset_shard"]
 
 NodeIdStr = str  # Ray's name for the type of what names a node
+
+
+def __getattr__(name: str) -> Any:
+    refuse("data", name)
 
 
 def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
@@ -69,7 +75,7 @@ def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
     Returns:
         The Dataset.
     """
-    _sources.check_path(path)
+    _reading.check_path(path)
     return Dataset(path, format="hdf5", columns=columns, label=label, shuffle=shuffle,
                    shuffle_window=shuffle_window, limit=limit, filter=filter,
                    last_batch=last_batch)
@@ -90,12 +96,12 @@ def read_idx(path: Path, *, label: str | None = None, shuffle: bool = False,
     Returns:
         The Dataset.
     """
-    _sources.check_path(path)
+    _reading.check_path(path)
     return Dataset(path, format="idx", label=label, shuffle=shuffle, **options)
 
 
-def read_numpy(path: Path, *, columns: Sequence[str] | None = None,
-               label: str | None = None, shuffle: bool = False,
+def read_numpy(paths: Paths | None = None, *, columns: Sequence[str] | None = None,
+               label: str | None = None, shuffle: bool | str | None = False,
                **options: Any) -> Dataset:
     """The rows of arrays that numpy.save or numpy.savez wrote; their first dimension
     are the rows. An .npy file is a column that is named after the file, without a
@@ -103,31 +109,33 @@ def read_numpy(path: Path, *, columns: Sequence[str] | None = None,
     are a column each.
 
     Args:
-        path: See read_hdf5().
-        columns: See there.
+        paths: See read_csv().
+        columns: See read_hdf5().
         label: The files of the labels, or a column.
-        shuffle: See read_hdf5().
-        options: Its other arguments, and those of Ray for tasks that read, see range().
+        shuffle: See read_csv().
+        options: See there.
 
     Returns:
         The Dataset.
     """
-    _sources.check_path(path)
-    return Dataset(path, format="numpy", columns=columns, label=label, shuffle=shuffle,
-                   **_sources.without_tasks(options))
+    path = _reading.path_of("read_numpy", paths, options)
+    return Dataset(path, format="numpy", columns=columns, label=label,
+                   shuffle=_reading.shuffled("read_numpy", shuffle),
+                   **_reading.others("read_numpy", options))
 
 
-def read_csv(path: Path, *, columns: Sequence[str] | None = None,
+def read_csv(paths: Paths | None = None, *, columns: Sequence[str] | None = None,
              delimiter: str | None = None, header: bool = True,
              dtypes: dict[str, Any] | None = None, missing: Sequence[str] | None = None,
-             label: str | None = None, shuffle: bool = False,
+             label: str | None = None, shuffle: bool | str | None = False,
              **options: Any) -> Dataset:
     """The rows of a CSV file, also compressed with gzip or zstd. The first line has the
     names of the columns.
 
     Args:
-        path: See read_hdf5().
-        columns: See there.
+        paths: The file, a directory of files, or a pattern such as "train-*.csv"; or a
+            list with one of these.
+        columns: See read_hdf5().
         delimiter: What separates fields; None: a comma, unless the file ends in .tsv.
         header: False: there is no line with the names of the columns.
         dtypes: {column: "float32", "float64", "int64", "bool", "words" or "text"}; the
@@ -135,18 +143,24 @@ def read_csv(path: Path, *, columns: Sequence[str] | None = None,
         missing: The texts that mean a missing value; None: no text, and those that
             pandas takes for it.
         label: The column of the labels.
-        shuffle: See read_hdf5().
-        options: Its other arguments, and those of Ray for tasks that read, see range().
+        shuffle: True: the rows are in a new order in every epoch. So they are with
+            "files".
+        options: The other arguments of read_hdf5(), and those of Ray: file_extensions
+            chooses files of a directory by their endings, and parse_options has the
+            delimiter. Those for tasks that read have no effect, see range(). Others are
+            refused with what to use.
 
     Returns:
         The Dataset.
     """
-    _sources.check_path(path)
-    return Dataset(path, format="csv", columns=columns, label=label, shuffle=shuffle,
+    path = _reading.path_of("read_csv", paths, options)
+    delimiter = _reading.delimiter_of(options, delimiter)
+    return Dataset(path, format="csv", columns=columns, label=label,
+                   shuffle=_reading.shuffled("read_csv", shuffle),
                    delimiter=delimiter, header=None if header else False,
                    types=None if dtypes is None else _types(dtypes),
                    missing=None if missing is None else list(missing),
-                   **_sources.without_tasks(options))
+                   **_reading.others("read_csv", options))
 
 
 def _types(dtypes: dict[str, Any]) -> list[Any]:
@@ -160,20 +174,31 @@ def _types(dtypes: dict[str, Any]) -> list[Any]:
             for column, kind in given.items()]
 
 
-def read_text(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset:
+def read_text(paths: Paths | None = None, *, encoding: str = "utf-8",
+              drop_empty_lines: bool = False, shuffle: bool | str | None = False,
+              **options: Any) -> Dataset:
     """The lines of text files, as the column "text".
 
     Args:
-        path: See read_hdf5().
-        shuffle: See there.
-        options: Its other arguments, and those of Ray for tasks that read, see range().
+        paths: See read_csv(). Of a directory, the files that end in .txt, unless
+            file_extensions names others.
+        encoding: UTF-8, or ASCII, which is part of it.
+        drop_empty_lines: Leave out lines that are empty or blank. The workers do it
+            once, before the first epoch.
+        shuffle: See read_csv().
+        options: See there.
 
     Returns:
         The Dataset.
     """
-    _sources.check_path(path)
-    return Dataset(path, format="text", shuffle=shuffle,
-                   **_sources.without_tasks(options))
+    path = _reading.path_of("read_text", paths, options)
+    _reading.check_encoding(encoding)
+    mixed = _reading.shuffled("read_text", shuffle)
+    rest = _reading.others("read_text", options)
+    if not drop_empty_lines:
+        return Dataset(path, format="text", shuffle=mixed, **rest)
+    ds = Dataset(path, format="text", **rest)._changed_by(_sources.DropEmptyLines())
+    return _as_dataset(ds.random_shuffle() if mixed else ds)
 
 
 def read_libsvm(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset:
@@ -188,30 +213,44 @@ def read_libsvm(path: Path, *, shuffle: bool = False, **options: Any) -> Dataset
     Returns:
         The Dataset.
     """
-    _sources.check_path(path)
+    _reading.check_path(path)
     return Dataset(path, format="libsvm", shuffle=shuffle, **options)
 
 
-def from_numpy(arrays: Any) -> Dataset:
+def from_numpy(ndarrays: Any = None, *, arrays: Any = None) -> Dataset:
     """The rows of arrays in memory. They are written to a file, which is removed when
     nothing refers to the Dataset any more; a trainer keeps a copy beside its run.
 
     Args:
-        arrays: {column: array}, or an array, which becomes the column "data". Columns
-            of numbers may have rows of any shape; bool become uint8. Columns of str
-            have one str a row, any text, or None if it is missing.
+        ndarrays: {column: array}, or an array, which becomes the column "data"; or a
+            list of arrays, whose rows follow each other. Columns of numbers may have
+            rows of any shape; bool become uint8. Columns of str have one str a row, any
+            text, or None if it is missing.
+        arrays: Another name of the same.
 
     Returns:
         The Dataset.
+
+    Raises:
+        TypeError: Neither is given, or both are.
     """
-    arrays = _frame.plain_dict(arrays)
-    file = _memory.file_of(arrays if isinstance(arrays, dict) else {"data": arrays})
+    if (ndarrays is None) == (arrays is None):
+        raise TypeError("from_numpy() takes an array, {column: array}, or a list of "
+                        "arrays")
+    given = _frame.plain_dict(arrays if ndarrays is None else ndarrays)
+    if isinstance(given, (list, tuple)) and given \
+            and all(getattr(array, "ndim", 0) > 0 for array in given):
+        import numpy
+
+        given = numpy.concatenate(given)
+    file = _memory.file_of(given if isinstance(given, dict) else {"data": given})
     made = Dataset(file.path, format="numpy")
     made._file = file
     return made
 
 
-def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame],
+def from_pandas(dfs: pandas.DataFrame | Sequence[pandas.DataFrame] | None = None, *,
+                df: pandas.DataFrame | Sequence[pandas.DataFrame] | None = None,
                 **tasks: Any) -> Dataset:
     """The rows of a DataFrame of pandas, kept as from_numpy() keeps them. Categories
     are their values; a column of integers or bool with missing values is float64, with
@@ -219,7 +258,8 @@ def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame],
     make numbers of them, df["t"].astype("int64").
 
     Args:
-        df: The DataFrame, or a list of DataFrames.
+        dfs: The DataFrame, or a list of DataFrames.
+        df: Another name of the same.
         tasks: See range().
 
     Returns:
@@ -230,17 +270,18 @@ def from_pandas(df: pandas.DataFrame | Sequence[pandas.DataFrame],
         ValueError: Two columns have the same name, or one has values that no column can
             have.
     """
-    _sources.check_tasks("from_pandas", tasks)
-    if isinstance(df, (list, tuple)):
+    _reading.check("from_pandas", tasks)
+    given: Any = df if dfs is None else dfs
+    if isinstance(given, (list, tuple)):
         import pandas
 
-        df = pandas.concat(df, ignore_index=True)
-    if not hasattr(df, "columns") or not hasattr(df, "iloc"):
+        given = pandas.concat(given, ignore_index=True)
+    if not hasattr(given, "columns") or not hasattr(given, "iloc"):
         raise TypeError("from_pandas() takes a DataFrame, or a list of DataFrames, not "
-                        f"{type(df).__name__}")
-    columns = {str(name): df.iloc[:, i] for i, name in enumerate(df.columns)}
-    if len(columns) < len(df.columns):
-        raise ValueError(f"columns have the same name: {list(map(str, df.columns))}")
+                        f"{type(given).__name__}")
+    columns = {str(name): given.iloc[:, i] for i, name in enumerate(given.columns)}
+    if len(columns) < len(given.columns):
+        raise ValueError(f"columns have the same name: {list(map(str, given.columns))}")
     return from_numpy(columns)
 
 
@@ -254,7 +295,7 @@ def from_items(items: list[Any], **tasks: Any) -> Dataset:
     Returns:
         The Dataset.
     """
-    _sources.check_tasks("from_items", tasks)
+    _reading.check("from_items", tasks)
     return from_numpy(_sources.columns_of_items(items))
 
 
@@ -274,19 +315,20 @@ def range(n: int, **tasks: Any) -> Dataset:
         ValueError: n is not a positive int.
         TypeError: There is no such argument.
     """
-    _sources.check_tasks("range", tasks)
+    _reading.check("range", tasks)
     file = _sources.Numbers(n)
     made = Dataset(file.path, format="numpy")
     made._file = file
     return made
 
 
-def from_torch(dataset: object) -> Dataset:
+def from_torch(dataset: object, local_read: bool = False) -> Dataset:
     """The rows of a dataset of torch. The workers take the items, as they read them.
 
     Args:
         dataset: One that has a length. A dict is a row; the columns of a tuple are
             "item_0", "item_1" and so on; any other item is the column "item".
+        local_read: Without effect.
 
     Returns:
         The Dataset.
@@ -295,51 +337,84 @@ def from_torch(dataset: object) -> Dataset:
     return _as_dataset(range(len(sized))._changed_by(op))
 
 
-def read_parquet(paths: object, *, columns: list[Any] | None = None,
-                 **tasks: Any) -> Dataset:
+def read_parquet(paths: Paths, *, columns: list[str] | None = None,
+                 partitioning: object = "hive", include_paths: bool = False,
+                 ignore_missing_paths: bool = False,
+                 shuffle: bool | str | None = None,
+                 file_extensions: Sequence[str] | None = _sources.PARQUET,
+                 **options: Any) -> Dataset:
     """The rows of Parquet files. Needs pyarrow, here and in the workers, which read
     each row group once, before the first epoch.
 
     Args:
-        paths: A path, a pattern, a directory, or a list of these.
+        paths: A path, a pattern, a directory, with those in it, or a list of these.
         columns: The names of those to read.
-        tasks: See range().
-
-    Returns:
-        The Dataset.
-    """
-    _sources.check_tasks("read_parquet", tasks)
-    groups, total, dtypes = _sources.parquet_groups(paths, columns)
-    return _as_dataset(from_items(groups)._changed_by(
-        _sources.ReadGroups(columns, total, dtypes)))
-
-
-def read_json(path: str, *, lines: bool = True, dtypes: dict[str, Any] | None = None,
-              **tasks: Any) -> Dataset:
-    """The rows of files that have a JSON object in each line, also compressed with
-    gzip. The columns and their types are those of the first 1000 rows. The workers read
-    each line once, before the first epoch.
-
-    Args:
-        path: See read_hdf5().
-        lines: Only True.
-        dtypes: {column: "int64", "float64", "bool" or "str"}, for columns that come
-            later, or have another type.
-        tasks: See range().
+        partitioning: Directories named as year=2024 are columns of str; None: they are
+            not.
+        include_paths: The column "path" has the path of the file.
+        ignore_missing_paths: Leave out paths that do not exist.
+        shuffle: See read_csv().
+        file_extensions: The endings of the files of a directory; None: all its files.
+        options: See read_csv().
 
     Returns:
         The Dataset.
 
     Raises:
-        ValueError: lines is False.
+        ValueError: partitioning is something else, or there are no rows.
     """
-    _sources.check_tasks("read_json", tasks)
-    if not lines:
-        raise ValueError("read_json: files have an object in each line; of a file with "
-                         "one array, from_items(json.load(file))")
-    _sources.check_path(path)
-    return _as_dataset(read_text(path)._changed_by(
-        _sources.ParseLines(_sources.json_kinds(path, dtypes))))
+    _reading.check("read_parquet", options)
+    style = str(getattr(getattr(partitioning, "style", partitioning), "value", None)
+                or partitioning)
+    if partitioning is not None and style != "hive":
+        raise ValueError("read_parquet: partitioning is \"hive\", for directories "
+                         f"named as year=2024, or None, not {partitioning!r}: read "
+                         "each directory by itself, and add_column()")
+    mixed = _reading.shuffled("read_parquet", shuffle)
+    parts = partitioning is not None
+    files = _sources.parquet_files(paths, file_extensions, ignore_missing_paths)
+    groups, total, dtypes = _sources.parquet_groups(files, columns, parts)
+    ds = from_items(groups)._changed_by(_sources.ReadGroups(
+        columns, total, dtypes, parts, include_paths))
+    return _as_dataset(ds.random_shuffle() if mixed else ds)
+
+
+_JSON = ("json", "jsonl", "json.gz", "jsonl.gz", "json.zst", "jsonl.zst")
+
+
+def read_json(paths: Paths | None = None, *, lines: bool | None = None,
+              dtypes: dict[str, Any] | None = None,
+              shuffle: bool | str | None = False, **options: Any) -> Dataset:
+    """The rows of JSON files, also compressed with gzip. If they have an object in each
+    line, the columns and their types are those of the first 1000 rows, and the workers
+    read each line once, before the first epoch. Files that are an array of objects, or
+    one object, are read in this process.
+
+    Args:
+        paths: See read_csv(). Of a directory, the files that end in .json or .jsonl.
+        lines: True: an object in each line. None, False: as the files are.
+        dtypes: {column: "int64", "float64", "bool" or "str"}, for columns that come
+            later, or have another type.
+        shuffle: See read_csv().
+        options: See there.
+
+    Returns:
+        The Dataset.
+    """
+    given = options.get("path") if paths is None else paths
+    if isinstance(given, (str, os.PathLike)) and os.path.isdir(given):
+        options.setdefault("file_extensions", _JSON)
+    path = _reading.path_of("read_json", paths, options)
+    mixed = _reading.shuffled("read_json", shuffle)
+    _reading.check("read_json", options)
+    path = _config.local_path(path)
+    whole = None if lines else _sources.json_columns(path, dtypes)
+    if whole is not None:
+        ds = from_numpy(whole)
+    else:
+        ds = _as_dataset(Dataset(path, format="text")._changed_by(
+            _sources.ParseLines(_sources.json_kinds(path, dtypes))))
+    return _as_dataset(ds.random_shuffle() if mixed else ds)
 
 
 def _as_dataset(made: Any) -> Dataset:
@@ -387,7 +462,8 @@ class DataIterator:
 
     # ---- Iteration ----
 
-    def iter_batches(self, *, batch_size: int = 256, batch_format: str | None = "numpy",
+    def iter_batches(self, *, batch_size: int | None = 256,
+                     batch_format: str | None = "numpy",
                      drop_last: bool = False, prefetch_batches: int = 1,
                      local_shuffle_buffer_size: int | None = None,
                      local_shuffle_seed: int | None = None) -> Batches[dict[str, Any]]:
@@ -402,7 +478,8 @@ class DataIterator:
         last one ends with rows of the epoch's beginning, as many as `padding` says.
 
         Args:
-            batch_size: The rows of a batch; the last one may have fewer.
+            batch_size: The rows of a batch; the last one may have fewer. None: as many
+                as there are in 16 MiB, at most 65536.
             batch_format: "pandas" gives DataFrames, and "pyarrow" Tables. "numpy" gives
                 NumPy arrays, or memoryviews if NumPy is not installed; a bfloat16 as
                 the uint16 of its bits, and so is a float16 in a memoryview. They are
@@ -426,12 +503,13 @@ class DataIterator:
         if batch_format in ("numpy", "default", None):
             return self._batches(batch_size, drop_last, mixed=mixed)
         _row_ops.check_format(batch_format)
-        _check_size(batch_size)
+        if batch_size is not None:
+            _check_size(batch_size)
         return Batches(lambda: (
             _row_ops.to_format(batch, batch_format) for batch in
             self._generate(batch_size, drop_last, False, False, mixed)))
 
-    def iter_torch_batches(self, *, batch_size: int = 256,
+    def iter_torch_batches(self, *, batch_size: int | None = 256,
                            dtypes: torch.dtype | dict[str, torch.dtype] | None = None,
                            device: torch.device | str | None = "auto",
                            collate_fn: Callable[[dict[str, Any]], Any] | None = None,
@@ -480,7 +558,8 @@ class DataIterator:
             for batch in self._generate(batch_size, drop_last, codes, False, mixed):
                 yield _to_device(make(batch), device, pin_memory)
 
-        _check_size(batch_size)
+        if batch_size is not None:
+            _check_size(batch_size)
         return Batches(begin)
 
     def iter_rows(self, *, prefetch_batches: int = 1) -> Iterator[dict[str, Any]]:
@@ -530,9 +609,16 @@ class DataIterator:
         up: rows that an evaluation must not count again. 0 without last_batch="pad"."""
         return self._padding
 
-    def schema(self) -> Schema:
+    def schema(self, fetch_if_missing: bool = True) -> Schema:
         """{column: (dtype, shape of a row)}; the dtype of words and texts is "str".
-        What functions of the script make is seen by calling them for the first rows."""
+        What functions of the script make is seen by calling them for the first rows.
+
+        Args:
+            fetch_if_missing: Without effect: it is always found out.
+
+        Returns:
+            The columns.
+        """
         columns = self._open()["columns"]
         if not self._functions:
             return Schema({name: (c.dtype, c.shape) for name, c in columns.items()})
@@ -557,15 +643,22 @@ class DataIterator:
             raise KeyError(f"{column!r} is no column of words")
         return list(found.words)
 
-    def columns(self) -> list[str]:
-        """The names of the columns."""
+    def columns(self, fetch_if_missing: bool = True) -> list[str]:
+        """The names of the columns.
+
+        Args:
+            fetch_if_missing: Without effect.
+
+        Returns:
+            The names.
+        """
         return list(self.schema())
 
     def __repr__(self) -> str:
         return f"DataIterator({self._source})"
 
     def __getattr__(self, name: str) -> Any:
-        said = INSTEAD["data"].get(name)
+        said = INSTEAD["data.Dataset"].get(name)
         kind = "Dataset" if isinstance(self, Dataset) else "DataIterator"
         if said is not None:
             raise AttributeError(f"a {kind} has no {name}(), which ray.data has: "
@@ -597,17 +690,20 @@ class DataIterator:
             _warnings.show(getattr(self, "path", None), reply)
         return self._handle
 
-    def _batches(self, batch_size: int, drop_last: bool, codes: bool = False,
+    def _batches(self, batch_size: int | None, drop_last: bool, codes: bool = False,
                  unpadded: bool = False, mixed: int = 0) -> Batches[dict[str, Any]]:
         """Each iter() begins an epoch at the first batch that is asked for."""
-        _check_size(batch_size)
+        if batch_size is not None:
+            _check_size(batch_size)
         return Batches(
             lambda: self._generate(batch_size, drop_last, codes, unpadded, mixed))
 
-    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool,
-                  mixed: int) -> Iterator[dict[str, Any]]:
+    def _generate(self, batch_size: int | None, drop_last: bool, codes: bool,
+                  unpadded: bool, mixed: int) -> Iterator[dict[str, Any]]:
         handle = self._open()
         server = self._server
+        if batch_size is None:
+            batch_size = _made_rows.block_rows(handle["columns"], self._functions)
         begun = server.call("dataset_begin", {
             "id": handle["id"], "batch_size": batch_size, "drop_last": drop_last,
             "equal": self._equal, "unpadded": unpadded, "mixed": mixed})[0]
@@ -901,8 +997,15 @@ class Dataset(Transforms, DataIterator):
             return sum(map(_row_ops.rows_of, self._blocks()))
         return super().count()
 
-    def schema(self) -> Schema:
-        """See DataIterator.schema()."""
+    def schema(self, fetch_if_missing: bool = True) -> Schema:
+        """See DataIterator.schema().
+
+        Args:
+            fetch_if_missing: See there.
+
+        Returns:
+            The columns.
+        """
         if not self._streams():
             return super().schema()
         made: _row_ops.Batch = next(self._blocks(), {})
@@ -959,13 +1062,15 @@ class Dataset(Transforms, DataIterator):
         for batch in batches:
             yield from _row_ops.pieces(self._functions, batch)
 
-    def _generate(self, batch_size: int, drop_last: bool, codes: bool, unpadded: bool,
-                  mixed: int) -> Any:
+    def _generate(self, batch_size: int | None, drop_last: bool, codes: bool,
+                  unpadded: bool, mixed: int) -> Any:
         if not self._streams():
             return super()._generate(batch_size, drop_last, codes, unpadded, mixed)
         blocks = self._blocks()
         if mixed:
             blocks = _row_ops.mixed(blocks, mixed)
+        if batch_size is None:
+            return blocks
         return _row_ops.rebatched(blocks, batch_size, drop_last)
 
     def _make_files(self) -> None:
@@ -1022,12 +1127,13 @@ class Dataset(Transforms, DataIterator):
 
     # ---- All rows at once, in this process ----
 
-    def unique(self, column: str) -> list[Any]:
+    def unique(self, column: str, ignore_nulls: bool = False) -> list[Any]:
         """The distinct values of a column, in the order in which they come first. All
         numbers that are missing are one NaN.
 
         Args:
             column: Its name.
+            ignore_nulls: Leave out the one that stands for missing values.
 
         Returns:
             The values.
@@ -1040,16 +1146,18 @@ class Dataset(Transforms, DataIterator):
         for batch in self._only_columns("unique", [column]):
             values = _whole.values_of("unique", column, batch[column])
             seen.update(dict.fromkeys(values))
-        return list(seen)
+        return [value for value in seen
+                if not ignore_nulls or (value is not None and value == value)]
 
-    def sort(self, key: str | list[str],
-             descending: bool | list[bool] = False) -> Dataset:
+    def sort(self, key: str | list[str], descending: bool | list[bool] = False,
+             boundaries: object = None) -> Dataset:
         """The rows in the order of some columns; equal ones stay in their order. They
         are read in this process, which holds all of them.
 
         Args:
             key: The column, or several; the first one counts most.
             descending: The greatest first; for each column, or for all.
+            boundaries: Without effect: where the blocks of Ray begin.
 
         Returns:
             The Dataset.
@@ -1078,12 +1186,14 @@ class Dataset(Transforms, DataIterator):
         return MaterializedDataset.of(_row_ops.joined(
             [ds.materialize()._arrays for ds in (self, *others)]))
 
-    def groupby(self, key: str | list[str]) -> _whole.Groups:
+    def groupby(self, key: str | list[str],
+                num_partitions: int | None = None) -> _whole.Groups:
         """The rows with the same values in some columns belong together. They are read
         in this process, which holds all of them.
 
         Args:
             key: The column, or several.
+            num_partitions: Without effect.
 
         Returns:
             What computes a row, or some rows, for each group.
@@ -1103,70 +1213,84 @@ class Dataset(Transforms, DataIterator):
                                f"{there}")
         return _as_dataset(self.select_columns(names)).iter_batches(batch_size=4096)
 
-    def _statistic(self, name: str, on: str | list[str], ddof: int = 1) -> Any:
+    def _statistic(self, name: str, on: str | list[str] | None, ignore_nulls: bool,
+                   ddof: int = 1) -> Any:
         """Of one column its value, of several {"STATISTIC(COLUMN)": value}."""
+        if on is None:
+            on = [column for column, (dtype, shape) in self.schema().items()
+                  if dtype != "str" and not shape]
         columns = [on] if isinstance(on, str) else list(on)
         values = _whole.statistic(name, columns, self._only_columns(name, columns),
-                                  ddof)
+                                  ddof, ignore_nulls)
         return values[on] if isinstance(on, str) else {
             f"{name}({column})": value for column, value in values.items()}
 
-    def sum(self, on: str | list[str]) -> Any:
+    def sum(self, on: str | list[str] | None = None,
+            ignore_nulls: bool = True) -> Any:
         """The sum of the numbers that are there.
 
         Args:
-            on: A column, or several.
+            on: A column, or several; None: all columns of single numbers.
+            ignore_nulls: False: the sum is None if a number is missing.
 
         Returns:
             The sum; for several columns {"sum(COLUMN)": sum}. None for a column without
             numbers.
         """
-        return self._statistic("sum", on)
+        return self._statistic("sum", on, ignore_nulls)
 
-    def min(self, on: str | list[str]) -> Any:
+    def min(self, on: str | list[str] | None = None,
+            ignore_nulls: bool = True) -> Any:
         """The least value.
 
         Args:
             on: See sum().
+            ignore_nulls: See there.
 
         Returns:
             See there.
         """
-        return self._statistic("min", on)
+        return self._statistic("min", on, ignore_nulls)
 
-    def max(self, on: str | list[str]) -> Any:
+    def max(self, on: str | list[str] | None = None,
+            ignore_nulls: bool = True) -> Any:
         """The greatest value.
 
         Args:
             on: See sum().
+            ignore_nulls: See there.
 
         Returns:
             See there.
         """
-        return self._statistic("max", on)
+        return self._statistic("max", on, ignore_nulls)
 
-    def mean(self, on: str | list[str]) -> Any:
+    def mean(self, on: str | list[str] | None = None,
+             ignore_nulls: bool = True) -> Any:
         """The mean.
 
         Args:
             on: See sum().
+            ignore_nulls: See there.
 
         Returns:
             See there.
         """
-        return self._statistic("mean", on)
+        return self._statistic("mean", on, ignore_nulls)
 
-    def std(self, on: str | list[str], ddof: int = 1) -> Any:
+    def std(self, on: str | list[str] | None = None, ddof: int = 1,
+            ignore_nulls: bool = True) -> Any:
         """The standard deviation.
 
         Args:
             on: See sum().
             ddof: The divisor is the number of values less this: 1 for that of a sample.
+            ignore_nulls: See sum().
 
         Returns:
             See sum().
         """
-        return self._statistic("std", on, ddof)
+        return self._statistic("std", on, ignore_nulls, ddof)
 
     # ---- How it is made ----
 
@@ -1267,8 +1391,15 @@ class MaterializedDataset(Dataset):
         """The rows."""
         return _row_ops.rows_of(self._arrays)
 
-    def schema(self) -> Schema:
-        """See DataIterator.schema()."""
+    def schema(self, fetch_if_missing: bool = True) -> Schema:
+        """See DataIterator.schema().
+
+        Args:
+            fetch_if_missing: See there.
+
+        Returns:
+            The columns.
+        """
         return schema_of(self._arrays)
 
     def to_pandas(self, limit: int | None = None) -> Any:
