@@ -45,13 +45,14 @@ struct mpi_backend {
 /* CPUs beyond these are ignored; a node that has more is hardly crowded. */
 #define CPUS_MAX 4096
 
-struct seat {
+/* The cores on which a rank may run. */
+struct rank_cpus {
     unsigned char cpus[CPUS_MAX / 8];
 };
 
 /* The system call itself: it fills as many bytes as the kernel has CPUs for, whatever
  * the size of the C library's cpu_set_t. */
-static void seat_fill(struct seat *s)
+static void rank_cpus_find(struct rank_cpus *s)
 {
     memset(s, 0, sizeof *s);
     if (syscall(SYS_sched_getaffinity, 0, sizeof s->cpus, s->cpus) < 0)
@@ -74,11 +75,11 @@ static int bits_count(const unsigned char *bytes, size_t n)
  */
 static int cores_crowded(struct comm *node, bool *crowded, struct error *err)
 {
-    struct seat mine, *all = malloc((size_t)node->size * sizeof *all);
+    struct rank_cpus mine, *all = malloc((size_t)node->size * sizeof *all);
 
     if (!all)
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for %d workers", node->size);
-    seat_fill(&mine);
+    rank_cpus_find(&mine);
     if (node->ops->allgather(node, &mine, sizeof mine, all, err) < 0) {
         free(all);
         return -1;
