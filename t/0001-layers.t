@@ -245,7 +245,6 @@ unlisted () {
 heads_later () {
 	cat <<-\EOT
 	cmd
-	launcher/check
 	launcher/slurm
 	launcher/train
 	worker/backend

@@ -179,7 +179,7 @@ test_expect_success 'without NCCL, or on a GPU that they share, workers add thro
 '
 test_expect_success 'a GPU that cannot be copied to is wrong, with the rank and the error' '
 	expect_status 4 with STANDIN_CUDA_FAIL cuMemcpyHtoDAsync_v2:0 tries &&
-	found wrong copy "GPU 0: CUDA" && found skipped "sum over GPUs" "could not be copied"
+	found wrong copy "GPU 0: CUDA" && found skipped "sum over GPUs" "copies to and from a GPU"
 '
 test_expect_success 'a GPU in exclusive mode that another process has is wrong' '
 	expect_status 4 with STANDIN_CUDA_BUSY 1 tries && found wrong copy "compute mode"
@@ -192,7 +192,7 @@ test_expect_success 'an NCCL that fails, or kills a worker, is wrong' '
 	expect_status 4 with STANDIN_NCCL_FAIL ncclCommInitRankConfig:1 tries &&
 	found ok copy "2 GPUs" && found wrong "sum over GPUs" "ncclCommInitRank" &&
 	expect_status 4 with STANDIN_NCCL_DIE 1 tries &&
-	found wrong "sum over GPUs" "did not come back" && no_process_left
+	found wrong "sum over GPUs" "did not return" && no_process_left
 '
 test_expect_success 'a worker that does not connect its GPU is named in the report' '
 	expect_status 4 with STANDIN_NCCL_STUCK 1 tries --set=run_config.failure_config.start_timeout_s=5 &&

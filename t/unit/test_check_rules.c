@@ -107,14 +107,14 @@ static void space_of_a_node_is_judged(void **state)
     (void)state;
     expect_of("\"memory_available\":536870911", "memory", VERDICT_WARNING, "allocated");
     expect_of("\"memory_available\":2147483648", "memory", VERDICT_OK, "more than 2G");
-    expect_of("\"x\":0", "/dev/shm", VERDICT_WRONG, "there is none");
+    expect_of("\"x\":0", "/dev/shm", VERDICT_WRONG, "it is missing");
     expect_of("\"shm\":{\"size\":67108864,\"free\":33554431}", "/dev/shm",
               VERDICT_WRONG, "64M");
     expect_of("\"shm\":{\"size\":67108864,\"free\":67108864}", "/dev/shm",
               VERDICT_WARNING, "64M");
     expect_of("\"shm\":{\"size\":1073741824,\"free\":1073741824},"
               "\"memory_available\":1073741823",
-              "/dev/shm", VERDICT_OK, "which is the limit then");
+              "/dev/shm", VERDICT_OK, "so that is the limit");
     expect_of("\"x\":0", "temporary files", VERDICT_WRONG, "is missing");
     expect_of("\"tmp\":{\"path\":\"/t\",\"silent\":true}", "temporary files",
               VERDICT_WRONG, "/t does not answer");
@@ -169,7 +169,7 @@ static void a_finding_names_the_nodes_that_differ(void **state)
     judge(&check_node, "{\"nodes\":[{\"node\":\"n1\",\"unresolved\":[\"n9\",\"n8\"]},"
                        "{\"node\":\"n2\",\"unresolved\":[]}]}");
     expect("host names", VERDICT_WRONG, "n1: cannot resolve n9 and others");
-    expect("host names", VERDICT_OK, "n2: the names of all nodes are resolved");
+    expect("host names", VERDICT_OK, "n2: the names of all nodes resolve");
 }
 
 static void what_no_worker_could_try_is_named(void **state)
@@ -224,11 +224,13 @@ static void shared(const char *facts, const char *name, enum verdict verdict,
 static void what_a_node_sees_late_is_named(void **state)
 {
     (void)state;
-    shared("\"appears\":true", "coherence", VERDICT_OK, "n2: sees at once");
+    shared("\"appears\":true", "coherence", VERDICT_OK,
+           "n2: sees changes of other nodes at once");
     expect("coherence", VERDICT_SKIPPED, "n1: no worker has reported it");
     expect("page of two nodes", VERDICT_SKIPPED, "no worker has reported it");
     expect("fcntl of nodes", VERDICT_SKIPPED, "no worker has reported it");
-    shared("\"appears\":false", "coherence", VERDICT_WARNING, "n2: sees late");
+    shared("\"appears\":false", "coherence", VERDICT_WARNING,
+           "n2: sees changes of other nodes late");
     shared("\"absent\":false", "coherence", VERDICT_WARNING, "absent before");
     shared("\"grows\":false", "coherence", VERDICT_WARNING, "new sizes");
     shared("\"changes\":false", "coherence", VERDICT_WARNING, "new contents");
@@ -265,7 +267,7 @@ static void each_worker_has_its_own_gpus(void **state)
     binding("0,1", "2", VERDICT_WRONG, "rank 1 on n1 sees 1 GPUs, not 2");
     binding("0,1,2,3", "2,3", VERDICT_WRONG, "rank 0 on n1 sees 4 GPUs, not 2");
     binding("", "0,1", VERDICT_WRONG, "rank 0 on n1 sees 0 GPUs, not 2");
-    expect("devices", VERDICT_OK, "4 of NVIDIA");
+    expect("devices", VERDICT_OK, "4 NVIDIA");
 }
 
 /* Two ranks of a node that have half of GPU 0 each. */
@@ -299,11 +301,13 @@ static void shared_gpus_are_judged(void **state)
     sharing(PLAIN DEVICE("0", "8589934592"), "sharing", VERDICT_OK, "in turns");
     sharing(MPS DEVICE("3", "8589934592"), "sharing", VERDICT_OK, "MPS");
     sharing(PLAIN DEVICE("3", "8589934592"), "compute mode", VERDICT_WRONG,
-            "GPU 0 (PCI 41) of n1 is for one process at a time");
-    sharing(MPS DEVICE("2", "8589934592"), "compute mode", VERDICT_WRONG, "no process");
+            "GPU 0 (PCI 41) of n1 admits one process at a time");
+    sharing(MPS DEVICE("2", "8589934592"), "compute mode", VERDICT_WRONG,
+            "does not admit");
     sharing(PLAIN DEVICE("0", "1073741824"), "memory", VERDICT_WARNING,
             "GPU 0 (PCI 41) of n1 has 1.0 of 8.0 GiB free");
-    sharing("\"silent\"", "driver", VERDICT_WRONG, "that of n1 does not answer rank 0");
+    sharing("\"silent\"", "driver", VERDICT_WRONG,
+            "the one of n1 does not answer rank 0");
     cfg.scaling_config.gpu_parts = 4000;
     sharing("null", "binding", VERDICT_OK, "at most 2");
     cfg.scaling_config.gpu_parts = 6000;
@@ -321,7 +325,7 @@ static void what_workers_tried_with_devices_is_judged(void **state)
     cfg.scaling_config.gpus_per_worker = 1;
     judge(&check_device, TRIED("\"silent\"", ""));
     expect("copy", VERDICT_WRONG, "the driver of n1 does not answer rank 0");
-    expect("NCCL", VERDICT_SKIPPED, "could not be copied to");
+    expect("NCCL", VERDICT_SKIPPED, "copies to and from");
     judge(&check_device, TRIED("[{\"id\":1,\"failed\":\"E\",\"missing\":false}]", ""));
     expect("copy", VERDICT_WRONG, "rank 0 on n1, GPU 1: E");
     judge(&check_device, TRIED("[{\"id\":1,\"failed\":\"E\",\"missing\":true}]", ""));
@@ -330,7 +334,7 @@ static void what_workers_tried_with_devices_is_judged(void **state)
     expect("copy", VERDICT_OK, "1 GPU, there and back: the same bytes, 9.0 GB/s");
     expect("sum over GPUs", VERDICT_SKIPPED, "ended before");
     judge(&check_device, TRIED(WORKS, ",\"device_sum\":{}"));
-    expect("sum over GPUs", VERDICT_WRONG, "did not come back");
+    expect("sum over GPUs", VERDICT_WRONG, "did not return");
     expect("NCCL", VERDICT_SKIPPED, "has failed");
     judge(&check_device, TRIED(WORKS, ",\"device_sum\":{\"failed\":\"F\"}"));
     expect("sum over GPUs", VERDICT_WRONG, "F");

@@ -1,4 +1,4 @@
-/* batch_check.c - the batch systems of this machine: their launchers examine them. */
+/* batch_check.c - the batch systems of this machine, which their launchers examine. */
 #include "check/check.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static void batch_run(struct check_context *context, struct findings *findings)
     if (strcmp(wanted, "auto") != 0 && !context->launcher->examine)
         finding_add(findings, BATCH_TOPIC, "configuration", VERDICT_SKIPPED,
                     "check without --launcher, or with --launcher slurm",
-                    "--launcher %s has none", wanted);
+                    "--launcher %s does not use one", wanted);
     launcher_examine(strcmp(wanted, "auto") == 0 ? NULL : context->launcher,
                      context->opt->srun_args, findings);
     if (context->unallocated)

@@ -1,3 +1,4 @@
+/* bounded.c - the process that makes the call, and its answer through a pipe. */
 #include "check/bounded.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include "util/process.h"
 
 #define TEXT_MAX 65536
-#define REAPED_S 1.0 /* a process that waits for storage may not die */
+#define REAPED_S 1.0 /* limits the wait: a process that waits for storage may not die */
 
 static _Noreturn void answer_write(int fd, json_t *(*call)(const void *arg),
                                    const void *arg)
@@ -28,7 +29,7 @@ static _Noreturn void answer_write(int fd, json_t *(*call)(const void *arg),
     _exit(!text || fs_write_full(fd, text, strlen(text)) < 0);
 }
 
-/* All of it, or NULL. */
+/* The whole answer, or NULL. */
 static json_t *answer_read(int fd, double until)
 {
     struct pollfd readable = {.fd = fd, .events = POLLIN};

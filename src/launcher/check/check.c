@@ -1,3 +1,4 @@
+/* check.c - the table of checks, and the output of their findings. */
 #include "config.h"
 
 #include "check/check.h"

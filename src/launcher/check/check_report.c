@@ -14,11 +14,11 @@ const char *check_needs_report(const struct check_context *context, const char *
 {
     if (json_array_size(json_object_get(context->report, "nodes")) > 0)
         return NULL;
-    *how = "mend what is said of the workers, and check again";
+    *how = "fix the problem with the workers first, and check again";
     if (context->unallocated)
         return "there is no allocation for workers";
     if (!context->no_report)
-        return "the workers have ended before they reported it";
+        return "the workers ended before they reported it";
     *how = context->report_how;
     return context->no_report;
 }

@@ -15,7 +15,7 @@ static const char remedy_copy[] = "see nvidia-smi and the messages of the kernel
 
 /* ---- Copies ---- */
 
-/* Is there a driver, so that a library which is missing or too old is a mistake? */
+/* Is there a driver, so that a missing or too old library is an error? */
 static bool has_driver(const struct check_context *context, const json_t *rank)
 {
     const json_t *nodes = check_nodes(context);
@@ -42,7 +42,7 @@ static const json_t *failed_device(const json_t *rank)
     return NULL;
 }
 
-/* True: there is something to say against it, which is said. */
+/* True: a problem was found and added. */
 static bool rank_judge(const struct check_context *context, size_t i,
                        const json_t *rank, struct findings *findings)
 {
@@ -85,7 +85,7 @@ static void speed_say(const json_t *ranks, struct findings *findings)
                 n == 1 ? "" : "s", n == 1 ? "" : "the slowest ", slowest / 1e9);
 }
 
-/* Are all right? */
+/* Are the copies of all ranks right? */
 static bool copies_judge(const struct check_context *context, const json_t *ranks,
                          struct findings *findings)
 {
@@ -114,7 +114,7 @@ static void library_judge(const json_t *sum, struct findings *findings)
                     version / 100 % 100, version % 100);
 }
 
-/* Without an outcome the workers have not come back from it. */
+/* Without an outcome, the workers did not return from it. */
 static void sum_judge(const json_t *sum, struct findings *findings)
 {
     const char *failed = fact_text(sum, "failed");
@@ -129,10 +129,9 @@ static void sum_judge(const json_t *sum, struct findings *findings)
         findings, DEVICE_TOPIC, "sum over GPUs", VERDICT_WRONG,
         "set NCCL_DEBUG=INFO, and look at what NCCL says in a run; "
         "NCCL_SOCKET_IFNAME names the network, and /dev/shm must be large enough",
-        "%s", *failed ? failed : "the workers did not come back from it");
+        "%s", *failed ? failed : "the workers did not return from it");
     findings_skip(findings, DEVICE_TOPIC, names + 2,
-                  "mend what is said of the sum over GPUs",
-                  "the sum over GPUs has failed");
+                  "fix the problem with the sum first", "the sum over GPUs has failed");
 }
 
 /* ---- The check ---- */
@@ -157,18 +156,19 @@ static void device_run(struct check_context *context, struct findings *findings)
     const json_t *sum = json_object_get(context->report, "device_sum");
 
     if (!json_object_get(json_array_get(ranks, 0), "devices"))
-        device_skip("the workers have ended before they reported it",
-                    "mend what is said of the workers, and check again", findings);
+        device_skip("the workers ended before they reported it",
+                    "fix the problem with the workers first, and check again",
+                    findings);
     else if (!copies_judge(context, ranks, findings))
         findings_skip(findings, DEVICE_TOPIC, names + 1,
-                      "mend what is said of the copy",
-                      "a GPU could not be copied to and from");
+                      "fix the problem with the copy first",
+                      "copies to and from a GPU have failed");
     else if (sum)
         sum_judge(sum, findings);
     else
         findings_skip(findings, DEVICE_TOPIC, names + 1,
-                      "mend what is said of the workers, and check again",
-                      "the workers have ended before");
+                      "fix the problem with the workers first, and check again",
+                      "the workers ended before this");
 }
 
 const struct check_ops check_device = {.topic = DEVICE_TOPIC,

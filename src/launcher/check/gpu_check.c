@@ -17,9 +17,9 @@ static enum verdict devices_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     double n = fact_number(node, "gpu_devices", 0);
 
     if (n > 0)
-        snprintf(text, JUDGED_TEXT_MAX, "%.0f of NVIDIA", n);
+        snprintf(text, JUDGED_TEXT_MAX, "%.0f NVIDIA", n);
     else
-        snprintf(text, JUDGED_TEXT_MAX, "none of NVIDIA");
+        snprintf(text, JUDGED_TEXT_MAX, "no NVIDIA GPUs");
     return VERDICT_OK;
 }
 
@@ -38,7 +38,7 @@ static void driver_ask(struct findings *findings)
     else if (err.code == RAYTRAIN_ENOTFOUND)
         finding_add(findings, GPU_TOPIC, "driver", VERDICT_SKIPPED,
                     "install nvidia-smi, or put it into PATH",
-                    "there is no nvidia-smi here");
+                    "nvidia-smi is not here");
     else
         finding_add(findings, GPU_TOPIC, "driver", VERDICT_WRONG,
                     "the driver does not answer: load it again, or drain the node",
@@ -63,7 +63,7 @@ static bool sees_same(const json_t *a, const json_t *b)
            strcmp(fact_text(a, "cuda_visible"), fact_text(b, "cuda_visible")) == 0;
 }
 
-/* How many of the ranks before this one see the same. */
+/* How many earlier ranks see the same. */
 static int sharers_before(const json_t *ranks, size_t i)
 {
     int n = 0;
@@ -73,7 +73,7 @@ static int sharers_before(const json_t *ranks, size_t i)
     return n;
 }
 
-/* Each worker has the GPUs that were asked for, and none that more than `sharing` have. */
+/* Each worker has the requested GPUs, each shared by at most `sharing` workers. */
 static void binding_judge(const json_t *ranks, int asked, int sharing,
                           struct findings *findings)
 {
@@ -108,7 +108,7 @@ static void binding_judge(const json_t *ranks, int asked, int sharing,
                     "each worker sees %d of its own", asked);
 }
 
-/* ---- What the driver says of each rank's GPUs ---- */
+/* ---- What the driver reports about each rank's GPUs ---- */
 
 static const json_t *gpus_of(const json_t *rank)
 {
@@ -126,8 +126,8 @@ static void driver_judge(const json_t *ranks, struct findings *findings)
         if (json_is_string(gpus_of(rank))) {
             finding_add(findings, GPU_TOPIC, "driver", VERDICT_WRONG,
                         "load it again, or drain the node",
-                        "that of %s does not answer rank %zu", fact_text(rank, "node"),
-                        i);
+                        "the one of %s does not answer rank %zu",
+                        fact_text(rank, "node"), i);
             return;
         }
         if (*first && *version && strcmp(first, version) != 0) {
@@ -146,7 +146,7 @@ static void driver_judge(const json_t *ranks, struct findings *findings)
 typedef bool device_rule(const json_t *rank, const json_t *device, int sharing,
                          struct findings *findings);
 
-/* With MPS several processes are one client of the GPU. */
+/* With MPS, several processes are one client of the GPU. */
 static bool mode_judge(const json_t *rank, const json_t *device, int sharing,
                        struct findings *findings)
 {
@@ -160,12 +160,12 @@ static bool mode_judge(const json_t *rank, const json_t *device, int sharing,
         findings, GPU_TOPIC, "compute mode", VERDICT_WRONG,
         mode == NVML_PROHIBITED
             ? "an administrator has to allow it: nvidia-smi -c DEFAULT"
-            : "start a daemon of MPS on the node (nvidia-cuda-mps-control -d), or "
+            : "start an MPS daemon on the node (nvidia-cuda-mps-control -d), or "
               "let an administrator run nvidia-smi -c DEFAULT",
         "GPU %.0f (PCI %s) of %s %s", fact_number(device, "number", 0),
         fact_text(device, "pci"), fact_text(rank, "node"),
-        alone ? "is for one process at a time, and workers are to share it"
-              : "is for no process");
+        alone ? "admits one process at a time, and workers share it"
+              : "does not admit any process");
     return false;
 }
 
@@ -179,7 +179,7 @@ static bool free_judge(const json_t *rank, const json_t *device, int sharing,
     if (left >= total / 2)
         return true;
     finding_add(findings, GPU_TOPIC, "memory", VERDICT_WARNING,
-                "see with nvidia-smi whose processes are on it, and end them",
+                "see with nvidia-smi whose processes use it, and end them",
                 "GPU %.0f (PCI %s) of %s has %.1f of %.1f GiB free",
                 fact_number(device, "number", 0), fact_text(device, "pci"),
                 fact_text(rank, "node"), left / GIB, total / GIB);
@@ -212,8 +212,8 @@ static void sharing_tell(const json_t *ranks, struct findings *findings)
     if (json_is_object(gpus))
         finding_add(findings, GPU_TOPIC, "sharing", VERDICT_OK, NULL, "%s",
                     json_is_true(json_object_get(gpus, "mps"))
-                        ? "by the daemon of MPS that runs here"
-                        : "in turns: without a daemon of MPS, kernels of different "
+                        ? "by the MPS daemon that runs here"
+                        : "in turns: without an MPS daemon, kernels of different "
                           "workers do not run at the same time");
 }
 

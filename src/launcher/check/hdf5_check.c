@@ -44,7 +44,7 @@ static const struct node_rule_row hdf5_rules[] = {
      "build "
      "raytrain again"},
     {"filters", filters_rule,
-     "datasets that are compressed cannot be read: build HDF5 with zlib"},
+     "compressed datasets cannot be read: build HDF5 with zlib"},
 };
 
 static void file_skip(const char *why, const char *how, struct findings *findings)
@@ -70,14 +70,14 @@ static void hdf5_run(struct check_context *context, struct findings *findings)
                    sizeof hdf5_rules / sizeof *hdf5_rules, findings);
     if (json_is_string(tried))
         finding_add(findings, HDF5_TOPIC, "file", VERDICT_WRONG,
-                    "see whether the storage is full, and what is wrong with it below",
+                    "see whether the storage is full, and the findings on it below",
                     "%s", json_string_value(tried));
     else if (tried)
         finding_add(findings, HDF5_TOPIC, "file", VERDICT_OK, NULL,
                     "written and read back in the directory of runs");
     else
-        file_skip("the workers have ended before they wrote one",
-                  "mend what is said of the workers, and check again", findings);
+        file_skip("the workers ended before they wrote one",
+                  "fix the problem with the workers first, and check again", findings);
 }
 
 const struct check_ops check_hdf5 = {.topic = HDF5_TOPIC,

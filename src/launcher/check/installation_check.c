@@ -1,4 +1,5 @@
-/* installation_check.c - the parts of raytrain, and what it uses if it is there. */
+/* installation_check.c - the parts of raytrain, and the optional software that it
+ * uses. */
 #include "config.h"
 
 #include <limits.h>
@@ -28,7 +29,7 @@ static void worker_judge(struct findings *findings)
                     "%s", err.text);
 }
 
-/* share beside the bin directory of this program; else where it was configured to be. */
+/* The share directory beside this program's bin directory, or the configured one. */
 static int module_find(char *path, size_t size)
 {
     char self[PATH_MAX];
@@ -68,7 +69,7 @@ static void python_judge(struct findings *findings)
         finding_add(
             findings, INSTALLATION_TOPIC, "Python", VERDICT_SKIPPED,
             "install python3, 3.9 or newer, if training functions are in Python",
-            "there is no python3");
+            "python3 is missing");
     else
         finding_add(
             findings, INSTALLATION_TOPIC, "Python", VERDICT_WARNING,
@@ -97,7 +98,7 @@ static void installation_skip(const char *why, const char *how,
 const struct check_ops check_installation = {
     .topic = INSTALLATION_TOPIC, .run = installation_run, .skip = installation_skip};
 
-/* ---- Libraries that a worker has looked for ---- */
+/* ---- Libraries that a worker has tried to load ---- */
 
 static const char *library_left_out(const struct check_context *context,
                                     const char **how)
@@ -106,8 +107,8 @@ static const char *library_left_out(const struct check_context *context,
 
     if (why || json_is_object(json_object_get(context->report, "trees")))
         return why;
-    *how = "mend what is said of the workers, and check again";
-    return "the workers have ended before they looked for it";
+    *how = "fix the problem with the workers first, and check again";
+    return "the workers ended before they looked for it";
 }
 
 static void library_skip(const char *why, const char *how, struct findings *findings)
@@ -129,7 +130,7 @@ static void library_run(struct check_context *context, struct findings *findings
                         json_string_value(version));
         else
             finding_add(findings, INSTALLATION_TOPIC, name, VERDICT_SKIPPED,
-                        "install it if it is to be used; raytrain-trees(7) says where "
+                        "install it to use it; raytrain-trees(7) says where "
                         "it is looked for",
                         "not found; only --trainer %s needs it", name);
     }

@@ -28,7 +28,7 @@ static enum verdict library_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     return VERDICT_OK;
 }
 
-/* A network that is not there is not found out here: speed shows it. */
+/* A missing network is not detected here, but by speed. */
 static enum verdict transport_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
 {
     const json_t *mpi = json_object_get(node, "mpi");
@@ -75,7 +75,8 @@ static const struct node_rule_row mpi_rules[] = {
     {"psec", psec_rule, NULL},
 };
 
-/* Of one library, on all nodes, or messages between them may not be understood. */
+/* All nodes must have the same library, or they may not understand each other's
+ * messages. */
 static void same_everywhere(const json_t *nodes, struct findings *findings)
 {
     const char *first = NULL;
@@ -98,7 +99,7 @@ static void same_everywhere(const json_t *nodes, struct findings *findings)
 
 static const char *const link_names[] = {"between workers", "between nodes", NULL};
 
-/* Nothing was measured. */
+/* Explains why nothing was measured. */
 static void link_skip(size_t n_ranks, struct findings *findings)
 {
     if (n_ranks == 1)
@@ -107,12 +108,12 @@ static void link_skip(size_t n_ranks, struct findings *findings)
                       "there was one worker");
     else
         findings_skip(findings, MPI_TOPIC, link_names,
-                      "mend what is said of the workers, and check again",
-                      "the workers have ended before they measured it");
+                      "fix the problem with the workers first, and check again",
+                      "the workers ended before they measured it");
 }
 
-/* Between nodes: as slow as over Ethernet of 1 Gbit/s or slower, and a round trip of more
- * than a millisecond, are not what trainings on several nodes want. */
+/* Between nodes, the speed of 1 Gbit/s Ethernet or less, or a round trip of more than a
+ * millisecond, is too slow for training. */
 static void link_judge(const json_t *report, struct findings *findings)
 {
     const json_t *link = json_object_get(report, "link");

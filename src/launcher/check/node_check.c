@@ -1,5 +1,5 @@
-/* node_check.c - the nodes of the workers, or, if none ran, this one: limits, memory, the
- * kernel, clocks, names. */
+/* node_check.c - the nodes of the workers, or this node if none ran: limits, memory,
+ * the kernel, clocks, names. */
 #include "config.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ static enum verdict memory_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     char size[SIZE_TEXT_MAX];
     bool low = bytes < 512 * MIB;
 
-    /* Rounded, as it changes all the time. */
+    /* Rounded, because it keeps changing. */
     if (!low)
         bytes = floor(bytes / 1024 / MIB) * 1024 * MIB;
     snprintf(text, JUDGED_TEXT_MAX, "%s%s can still be allocated",
@@ -58,8 +58,8 @@ static enum verdict memory_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     return low ? VERDICT_WARNING : VERDICT_OK;
 }
 
-/* Workers of a node share memory there: MPI's, that of commands, replicas. What does not
- * fit kills the process that touches it. */
+/* Workers of a node share memory in it: MPI's, that of commands, replicas. When it is
+ * full, touching new memory kills the process. */
 static enum verdict shm_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
 {
     const json_t *shm = json_object_get(node, "shm");
@@ -69,15 +69,14 @@ static enum verdict shm_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     char size_text[SIZE_TEXT_MAX], free_text[SIZE_TEXT_MAX];
 
     if (size < 0) {
-        snprintf(text, JUDGED_TEXT_MAX, "there is none");
+        snprintf(text, JUDGED_TEXT_MAX, "it is missing");
         return VERDICT_WRONG;
     }
     snprintf(text, JUDGED_TEXT_MAX, "%s%s%s%s", bytes_text(size, size_text),
              free_bytes < size / 2 ? ", of which is free: " : "",
              free_bytes < size / 2 ? bytes_text(free_bytes, free_text) : "",
              free_bytes > memory
-                 ? "; more than the memory that a worker may use, which "
-                   "is the limit then"
+                 ? "; more than the memory that a worker may use, so that is the limit"
                  : "");
     if (free_bytes < 32 * MIB)
         return VERDICT_WRONG;
@@ -120,11 +119,11 @@ static enum verdict memlock_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     snprintf(text, JUDGED_TEXT_MAX, "%s%s", bytes_text(bytes, size),
              low    ? ", and there are RDMA devices"
              : rdma ? ""
-                    : ", and there is no RDMA device");
+                    : ", and there are no RDMA devices");
     return low ? VERDICT_WARNING : VERDICT_OK;
 }
 
-/* A count with a number below which it is low, and one below which nothing works. */
+/* A count with two limits: below one it is low, below the other nothing works. */
 static enum verdict count_rule(const json_t *node, const char *name, double low,
                                double too_low, char text[JUDGED_TEXT_MAX])
 {
@@ -170,8 +169,8 @@ static enum verdict kernel_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     return VERDICT_OK;
 }
 
-/* Only in the report of workers. MUNGE refuses credentials that are five minutes old or
- * young. */
+/* Only in the report of workers. MUNGE rejects credentials from clocks that differ by
+ * five minutes. */
 static enum verdict clock_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
 {
     double ahead = fact_number(node, "clock_s", 0);
@@ -198,7 +197,7 @@ static enum verdict names_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
     if (!unresolved)
         return VERDICT_OK;
     if (n == 0)
-        snprintf(text, JUDGED_TEXT_MAX, "the names of all nodes are resolved");
+        snprintf(text, JUDGED_TEXT_MAX, "the names of all nodes resolve");
     else
         snprintf(text, JUDGED_TEXT_MAX, "cannot resolve %s%s",
                  json_string_value(json_array_get(unresolved, 0)),
@@ -210,7 +209,8 @@ static const struct node_rule_row node_rules[] = {
     {"raytrain", node_version_rule,
      "install the same version of raytrain on all nodes"},
     {"CPUs", cpus_rule, NULL},
-    {"memory", memory_rule, "ask for more with --mem-per-worker, or end what uses it"},
+    {"memory", memory_rule,
+     "ask for more with --mem-per-worker, or end other processes"},
     {"/dev/shm", shm_rule,
      "workers share memory there, and die if it is full: mount it larger (docker run "
      "--shm-size), or remove what is left in it"},
@@ -234,7 +234,7 @@ static const struct node_rule_row between[] = {
      "add the nodes to the name server, or to /etc/hosts on all nodes"},
 };
 
-/* Nodes of the allocation without a worker, and names that no one has looked up. */
+/* Nodes of the allocation without a worker, and names that were not looked up. */
 static void untried_name(const struct check_context *context, size_t n,
                          struct findings *findings)
 {
@@ -246,7 +246,7 @@ static void untried_name(const struct check_context *context, size_t n,
     if (context->report && n > SITE_NAMES_MAX)
         finding_add(findings, NODE_TOPIC, "other host names", VERDICT_SKIPPED,
                     "check on fewer nodes at a time",
-                    "those of the first %d nodes have been looked up", SITE_NAMES_MAX);
+                    "only those of the first %d nodes were looked up", SITE_NAMES_MAX);
 }
 
 static void node_run(struct check_context *context, struct findings *findings)

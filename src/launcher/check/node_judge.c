@@ -1,3 +1,4 @@
+/* node_judge.c - the outcomes of a rule, grouped by verdict and text. */
 #include "check/node_judge.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ static const char *remedy_of(const struct node_rule_row *row,
                              const struct outcome *outcome)
 {
     return outcome->verdict == VERDICT_SKIPPED
-               ? "mend what is wrong or missing, and check again"
+               ? "fix what is wrong or missing, and check again"
                : row->remedy;
 }
 

@@ -1,3 +1,4 @@
+/* site.c - an allocation for the check, in which the same command runs again. */
 #include "check/site.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 #define JOB_NAME "raytrain-check"
 
-/* Statuses of a check that has come to its end. */
+/* Is this the exit status of a check that was completed? */
 static bool is_of_check(int wait_status)
 {
     int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
@@ -18,8 +19,8 @@ static bool is_of_check(int wait_status)
            status == error_exit_status(RAYTRAIN_ESTOPPED);
 }
 
-/* Room for two workers, on two nodes if there are that many, or for one if a node
- * cannot have two, for example because it has one GPU. As allocation_take(). */
+/* Takes room for two workers, on two nodes if possible, or for one if a node cannot
+ * have two, for example because it has one GPU. Otherwise like allocation_take(). */
 static int spread_take(const struct check_context *context, char *const argv[],
                        int *wait_status, bool *asked, struct error *err)
 {
@@ -47,8 +48,8 @@ static int spread_take(const struct check_context *context, char *const argv[],
     return allocation_take(context->launcher, &request, wait_status, asked, err);
 }
 
-/* 1: the check has run in an allocation. 0: go on here; context->unallocated says why
- * there are no workers, if there are none. */
+/* 1: the check has run in an allocation. 0: continue here; context->unallocated says
+ * why if there are no workers. */
 static int allocate(struct check_context *context, char *const argv[], int *exit_status,
                     struct error *why)
 {

@@ -1,5 +1,4 @@
-/* site.h - raytrain-run --check as a whole: in an allocation that it takes first, if that
- * is asked for. */
+/* site.h - all of raytrain-run --check: it first takes an allocation if asked to. */
 #ifndef RAYTRAIN_CHECK_SITE_H
 #define RAYTRAIN_CHECK_SITE_H
 
@@ -8,8 +7,8 @@
 #include "config/options.h"
 
 /*
- * With the launcher that opt names; argv is the command line. cfg is not validated yet.
- * *exit_status as check.h has it. -1: cfg contradicts itself, or the findings could not be
+ * Uses the launcher that opt names; argv is the command line. cfg is not validated yet.
+ * *exit_status as in check.h. -1: cfg contradicts itself, or the findings could not be
  * printed.
  */
 int site_check(const struct options *opt, struct train_config *cfg, char *const argv[],

@@ -1,4 +1,5 @@
-/* site_file_check.c - the site's file: which one was read, and is what it names there? */
+/* site_file_check.c - the site's file: which one was read, and whether the files that
+ * it names exist. */
 #include <unistd.h>
 
 #include "check/check.h"
@@ -15,7 +16,7 @@ static void prologue_judge(const char *path, struct findings *findings)
     else
         finding_add(
             findings, SITE_FILE_TOPIC, "prologue", VERDICT_WRONG,
-            "batch jobs are refused: make this file readable, or take it out of "
+            "batch jobs are refused: make this file readable, or remove it from "
             "the site's file",
             "%s cannot be read", path);
 }
@@ -26,7 +27,7 @@ static void site_file_run(struct check_context *context, struct findings *findin
 
     if (opt->site_wrong) {
         finding_add(findings, SITE_FILE_TOPIC, "contents", VERDICT_WRONG,
-                    "no run starts on this machine until it is mended", "%s",
+                    "runs do not start on this machine until it is fixed", "%s",
                     opt->site_wrong);
         return;
     }

@@ -1,6 +1,6 @@
 /*
- * storage_check.c - the directory of runs: as this process finds it, and, once workers have
- * run, as their nodes do.
+ * storage_check.c - the directory of runs, as seen by this process and, after workers
+ * have run, by their nodes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 #define STORAGE_TOPIC "storage"
 
-#define LOOK_MAX_S  10.0 /* for one question about a directory */
+#define LOOK_MAX_S  10.0 /* for one query about a directory */
 #define TRIAL_MAX_S 60.0 /* to write, sync, lock and rename */
 
 #define WRITTEN     ((size_t)16 << 20)
@@ -30,8 +30,8 @@
 
 /* ---- The directory ---- */
 
-/* Make it, if necessary; the first directory that had to be made is kept in the context,
- * to be removed again. */
+/* Make it, if necessary; the first directory that had to be made is kept in the
+ * context, which removes it. */
 static int directory_enter(struct check_context *context, struct error *err)
 {
     const char *path = context->cfg->run_config.storage_path;
@@ -44,7 +44,7 @@ static int directory_enter(struct check_context *context, struct error *err)
         free(top);
         return S_ISDIR(st.st_mode)
                    ? 0
-                   : error_set(err, RAYTRAIN_ESTORAGE, "%s is no directory", path);
+                   : error_set(err, RAYTRAIN_ESTORAGE, "%s is not a directory", path);
     }
     while ((slash = strrchr(top, '/')) && slash > top) {
         *slash = '\0';
@@ -99,13 +99,13 @@ static enum verdict step_rule(const json_t *facts, const char *step, const char 
         snprintf(text, JUDGED_TEXT_MAX, "%s", works);
     else
         snprintf(text, JUDGED_TEXT_MAX, "%s",
-                 outcome ? json_string_value(outcome) : "a step before it has failed");
+                 outcome ? json_string_value(outcome) : "an earlier step has failed");
     if (!outcome)
         return VERDICT_SKIPPED;
     return json_is_true(outcome) ? VERDICT_OK : VERDICT_WRONG;
 }
 
-/* One without which a run works. */
+/* A step that a run can do without. */
 static enum verdict optional_rule(const json_t *facts, const char *step,
                                   const char *works, char text[JUDGED_TEXT_MAX])
 {
@@ -156,8 +156,8 @@ static enum verdict flock_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
     return optional_rule(facts, "flock", "flock works", text);
 }
 
-/* Records and checkpoints that are read again are believed as their owner is: who may
- * rename a run's directory may put another in its place. */
+/* Records and checkpoints are trusted as far as their owner: a user who may rename a
+ * run's directory can replace it. */
 static enum verdict owner_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
 {
     const char *refused = fact_text(facts, "refused");
@@ -168,11 +168,12 @@ static enum verdict owner_rule(const json_t *facts, char text[JUDGED_TEXT_MAX])
         return geteuid() == 0 ? VERDICT_WARNING : VERDICT_WRONG;
     if (*foreign)
         return VERDICT_WARNING;
-    snprintf(text, JUDGED_TEXT_MAX, "%s",
-             json_is_true(json_object_get(facts, "shared"))
-                 ? "no other user can replace a run, but those of its group, who may "
-                   "write there"
-                 : "no other user can replace a run");
+    snprintf(
+        text, JUDGED_TEXT_MAX, "%s",
+        json_is_true(json_object_get(facts, "shared"))
+            ? "other users cannot replace a run, except those of its group, who may "
+              "write there"
+            : "other users cannot replace a run");
     return VERDICT_OK;
 }
 
@@ -182,15 +183,15 @@ static const char remedy_write[] =
 static const struct node_rule_row storage_rules[] = {
     {"create", create_rule, remedy_write},
     {"owner", owner_rule,
-     "who may write there can put files of theirs in the place of runs and "
+     "users who may write there can put their files in the place of runs and "
      "checkpoints: "
-     "choose a directory of your own with --storage, or take that right away (chmod "
+     "choose your own directory with --storage, or remove that permission (chmod "
      "o-w, or +t)"},
     {"space", space_rule, "free space, or choose another directory with --storage"},
     {"write", write_rule,
-     "free space, or choose faster storage with --storage; checkpoints take that long"},
+     "free space, or choose faster storage with --storage; checkpoints take this long"},
     {"sync", sync_rule,
-     "reports wait for this whenever they have a checkpoint: choose faster storage "
+     "each report with a checkpoint waits for this: choose faster storage "
      "with "
      "--storage"},
     {"rename", rename_rule, remedy_write},
@@ -265,7 +266,7 @@ static void storage_run(struct check_context *context, struct findings *findings
     if (directory_enter(context, &err) < 0) {
         finding_add(findings, STORAGE_TOPIC, "directory", VERDICT_WRONG, remedy_write,
                     "%s", err.text);
-        storage_skip("there is no such directory", remedy_write, findings);
+        storage_skip("the directory does not exist", remedy_write, findings);
         return;
     }
     facts = bounded_call(facts_find, path, TRIAL_MAX_S);
@@ -291,7 +292,7 @@ const struct check_ops check_storage = {
 
 /* ---- By nodes ---- */
 
-/* What a node sees late. */
+/* Changes that a node sees late. */
 static enum verdict cached_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
 {
     static const struct {
@@ -311,9 +312,9 @@ static enum verdict cached_rule(const json_t *node, char text[JUDGED_TEXT_MAX])
         if (json_is_false(json_object_get(shared, seen[i].key)))
             used += (size_t)snprintf(
                 text + used, JUDGED_TEXT_MAX - used, "%s%s",
-                used ? ", " : "sees late what other nodes did: ", seen[i].what);
+                used ? ", " : "sees changes of other nodes late: ", seen[i].what);
     if (used == 0)
-        snprintf(text, JUDGED_TEXT_MAX, "sees at once what other nodes did");
+        snprintf(text, JUDGED_TEXT_MAX, "sees changes of other nodes at once");
     return used > 0 ? VERDICT_WARNING : VERDICT_OK;
 }
 
@@ -363,7 +364,7 @@ static enum verdict node_write_rule(const json_t *node, char text[JUDGED_TEXT_MA
 
     if (verdict == VERDICT_OK)
         verdict = write_rule(facts, speed);
-    /* Numbers differ from node to node: one line for all if none is slow. */
+    /* Numbers differ between nodes: one line for all if none is slow. */
     if (verdict == VERDICT_OK)
         snprintf(text, JUDGED_TEXT_MAX, "%s, writable", type);
     else
@@ -373,19 +374,19 @@ static enum verdict node_write_rule(const json_t *node, char text[JUDGED_TEXT_MA
 
 static const struct node_rule_row shared_rules[] = {
     {"on nodes", node_write_rule,
-     "mount the storage on these nodes as on the others, or choose another with "
+     "mount the storage on these nodes like on the others, or choose another with "
      "--storage"},
     {"coherence", cached_rule,
      "nodes cache attributes or pages; raytrain does not rely on them, but other "
      "programs "
      "in a run may: mount with a shorter cache (actimeo of NFS)"},
     {"page of two nodes", page_rule,
-     "raytrain lets one node write each page; files of your own are not to be written "
+     "raytrain lets one node write each page; do not write your own files "
      "by "
      "several nodes"},
 };
 
-/* Of nodes other than the first, which holds the lock. */
+/* For all nodes but the first, which holds the lock. */
 static const struct node_rule_row lock_rules[] = {
     {"fcntl of nodes", shared_fcntl_rule,
      "mount it with locks that all nodes share; without, raytrain watches for a minute "

@@ -1,3 +1,4 @@
+/* trial_run.c - the run of a check: its name, its configuration, and its report. */
 #include "check/trial_run.h"
 
 #include <dirent.h>
@@ -30,7 +31,7 @@ static void name_make(char name[NAME_MAX_])
     snprintf(name, NAME_MAX_, NAME_PREFIX "%s-%ld", host, (long)getpid());
 }
 
-/* Of a check on this host that was killed? */
+/* Was it left by a check on this host that was killed? */
 static bool is_left(const char *name, const char *mine)
 {
     const char *end = strrchr(mine, '-') + 1;
@@ -82,7 +83,7 @@ static bool has_room(const struct scaling_config *scaling, int workers,
     return fits;
 }
 
-/* More workers than one show more, if there is room: a machine may have one GPU. */
+/* At least two workers if there is room, since a machine may have one GPU. */
 int trial_run_workers(struct check_context *context, int *workers, struct error *err)
 {
     const struct scaling_config *scaling = &context->cfg->scaling_config;
@@ -114,14 +115,14 @@ static int scaling_take(const struct scaling_config *from, int workers,
     return error_no_memory(err);
 }
 
-/* The user's limit, if it is shorter. */
+/* The user's limit counts if it is shorter. */
 static void start_limit(struct failure_config *to, const struct failure_config *from)
 {
     if (from->start_timeout_s > 0 && from->start_timeout_s < to->start_timeout_s)
         to->start_timeout_s = from->start_timeout_s;
 }
 
-/* The training function is a program that takes the place of the user's. */
+/* The training function is a program in place of the user's. */
 static int config_make(const struct check_context *context, const char *storage,
                        const char *name, int workers, struct train_config *cfg,
                        struct error *err)
@@ -130,7 +131,8 @@ static int config_make(const struct check_context *context, const char *storage,
         const char *key, *value;
     } fixed[] = {
         {"run_config.failure_config.start_timeout_s", "60"},
-        /* The probe and NCCL (start_timeout_s) say themselves what has not answered. */
+        /* Longer than the probe's own limits and NCCL's (start_timeout_s), whose
+         * messages say more. */
         {"run_config.failure_config.hang_timeout_s", "90"},
         {"run_config.failure_config.max_failures", "0"},
         {"run_config.failure_config.max_preemptions", "0"},

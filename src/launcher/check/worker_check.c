@@ -1,6 +1,6 @@
 /*
- * worker_check.c - real workers, started as those of a run are: do they come together, does
- * a sum over them come out right, is a checkpoint saved?
+ * worker_check.c - starts real workers, as a run does: they must come together, compute
+ * a correct sum, and save a checkpoint.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #define WORKER_TOPIC "workers"
 
 static const char remedy_start[] =
-    "a run would fail in the same way; mend what is wrong above first";
+    "a run would fail in the same way; fix the findings above first";
 
-/* The last line that a log has, or "". */
+/* The last line of a log, or "". */
 static const char *last_line(const char *tail)
 {
     const char *line = tail;
@@ -67,7 +67,7 @@ static void success_report(const struct trial_run *trial, struct findings *findi
 
 static const char *const after_start[] = {"sum of all", "checkpoint", NULL};
 
-/* They are not started, or fail before they report. */
+/* The workers were not started, or failed before they reported. */
 static void report_missing(struct check_context *context, const char *why,
                            const char *how)
 {
@@ -77,14 +77,14 @@ static void report_missing(struct check_context *context, const char *why,
 
 static void failure_skip(const json_t *report, struct findings *findings)
 {
-    /* What comes after the sum: a failure there leaves only this untried. */
+    /* The sum comes first: a later failure leaves only later steps untried. */
     bool summed = json_is_true(json_object_get(report, "allreduce"));
 
     findings_skip(findings, WORKER_TOPIC, after_start + summed, remedy_start,
-                  "the workers have failed before");
+                  "the workers failed before this");
 }
 
-/* A directory of this machine alone, if the storage of runs does not work. */
+/* A directory on this machine, if the storage of runs does not work. */
 static char *substitute(const struct check_context *context, struct error *err)
 {
     const char *tmp = getenv("TMPDIR");
@@ -92,7 +92,7 @@ static char *substitute(const struct check_context *context, struct error *err)
 
     if (context->launcher->allocate) {
         error_set(err, RAYTRAIN_ESTORAGE,
-                  "the storage, which workers share, does not work");
+                  "the storage shared by workers does not work");
         return NULL;
     }
     if (asprintf(&path, "%s/raytrain-check-XXXXXX", tmp && *tmp ? tmp : "/tmp") < 0)
@@ -120,11 +120,11 @@ static void trial_report(struct check_context *context, struct trial_run *trial,
         failure_report(&trial->outcome, findings);
 }
 
-/* The site may not want workers here. */
+/* A site may forbid workers on a login node. */
 static bool login_refuses(struct check_context *context, struct findings *findings)
 {
     struct scaling_config scaling = context->cfg->scaling_config;
-    static const char why[] = "the site does not want workers here";
+    static const char why[] = "the site does not allow workers here";
     static const char how[] = "check in an allocation, or with --launcher slurm, which "
                               "takes one";
     char host[256] = "";
@@ -191,7 +191,7 @@ static void workers_run(struct check_context *context, struct findings *findings
 static const char *workers_left_out(const struct check_context *context,
                                     const char **how)
 {
-    *how = "mend what is said of the allocation above";
+    *how = "fix the problem with the allocation first";
     return context->unallocated ? "there is no allocation for workers" : NULL;
 }
 
