@@ -1,3 +1,7 @@
+/*
+ * band_store.c - slots in shared memory, and how ranks agree on them without a lock.
+ * Bands are unpacked by packing.c.
+ */
 #include "table/band_store.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,7 @@
+/*
+ * column_read.c - reads rows with pread(2), and reverses the bytes of swapped ones.
+ * Packed rows are left to packing.c, rows that lie apart to near_rows.c.
+ */
 #include "table/column_read.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* expansion.c - creates, seals and maps memfds. The readers fill them. */
 #include "table/expansion.h"
 
 #include <errno.h>

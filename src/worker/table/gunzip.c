@@ -1,3 +1,6 @@
+/*
+ * gunzip.c - inflates members of gzip with zlib, and checks that nothing else follows.
+ */
 #include "table/gunzip.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* left_out.c - see left_out.h. */
+/* left_out.c - collects names with reasons, and describes them in a sentence. */
 #include "table/left_out.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * near_rows.c - reads rows in any order by ranges that hold several of them, through
+ * column_read.c.
+ */
 #include "table/near_rows.h"
 
 #include <stdlib.h>

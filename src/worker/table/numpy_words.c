@@ -1,4 +1,7 @@
-/* numpy_words.c - see numpy_words.h. */
+/*
+ * numpy_words.c - finds the words of each column of an archive, and adds the columns.
+ * Members of archives are found by zip_members.c.
+ */
 #include "table/numpy_words.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * packing.c - reads rows from packed bands, which it keeps in band_cache.c and, for all
+ * ranks of a node, in band_store.c. Filters are undone by packing_filters.c.
+ */
 #include "table/packing.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * reader.c - the table of formats: it chooses a reader for each file, and joins the
+ * tables of all files (table_concatenate.c). Each reader is in a file of its own.
+ */
 #include "table/reader.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * reader_hdf5_chunks.c - asks HDF5 for the filters and chunks of a dataset, for
+ * packing.c, which reads them without HDF5.
+ */
 #include "table/reader_hdf5_chunks.h"
 
 #include <stdlib.h>

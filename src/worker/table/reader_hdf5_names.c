@@ -1,4 +1,7 @@
-/* reader_hdf5_names.c - see reader_hdf5_names.h. */
+/*
+ * reader_hdf5_names.c - visits the root group and, to report what is there, the groups
+ * in it. reader_hdf5.c judges whether a dataset can be a column.
+ */
 #include "table/reader_hdf5_names.h"
 
 #include <stdio.h>

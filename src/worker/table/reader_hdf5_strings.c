@@ -1,4 +1,7 @@
-/* reader_hdf5_strings.c - see reader_hdf5_strings.h. */
+/*
+ * reader_hdf5_strings.c - reads strings piece by piece through HDF5, with a limit on
+ * memory, and gives them codes.
+ */
 #include "table/reader_hdf5_strings.h"
 
 #include <stdlib.h>

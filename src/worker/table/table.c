@@ -1,3 +1,7 @@
+/*
+ * table.c - builds a table of columns, extents, sources and packings, and checks each
+ * number against its file. Readers decide what is in it.
+ */
 #include "table/table.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * table_share.c - sends a table from one rank of a node to the others, which open its
+ * sources, and compares the tables of nodes.
+ */
 #include "table/table_share.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* words_union.c - see words_union.h. */
+/*
+ * words_union.c - the dictionaries that all files share while they are opened, and new
+ * codes when all words are known.
+ */
 #include "table/words_union.h"
 
 #include <stdlib.h>

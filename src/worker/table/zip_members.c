@@ -1,3 +1,6 @@
+/*
+ * zip_members.c - parses the directory of a ZIP archive, and inflates deflated members.
+ */
 #include "table/zip_members.h"
 
 #include <endian.h>
