@@ -1,4 +1,7 @@
-/* conversion_key.c - see conversion_key.h. */
+/*
+ * conversion_key.c - the files and options that a conversion depends on, as JSON, and
+ * how two of these differ. What a conversion does is in conversion.c.
+ */
 #include "convert/conversion_key.h"
 
 #include <stdlib.h>

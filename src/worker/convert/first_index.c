@@ -1,4 +1,8 @@
-/* first_index.c - see first_index.h. */
+/*
+ * first_index.c - finds out whether LIBSVM files number features from 0 or 1: which
+ * datasets are such text, and decompression, are decided here; text/libsvm.c reads the
+ * lines.
+ */
 #include "convert/first_index.h"
 
 #include <stdlib.h>

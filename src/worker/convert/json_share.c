@@ -1,4 +1,4 @@
-/* json_share.c - see json_share.h. */
+/* json_share.c - broadcasts a JSON value as text. */
 #include "convert/json_share.h"
 
 #include <stdlib.h>

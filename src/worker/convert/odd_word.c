@@ -1,3 +1,7 @@
+/*
+ * odd_word.c - searches a converted column for a value that is not a number. Where that
+ * row is in the text is answered by row_place.c.
+ */
 #include "convert/odd_word.h"
 
 #include <stdio.h>

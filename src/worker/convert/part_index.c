@@ -1,4 +1,8 @@
-/* part_index.c - see part_index.h. */
+/*
+ * part_index.c - lists, verifies, replaces and removes the files in a directory of
+ * converted rows. What is in a part is known to part_layout.c, part_write.c and
+ * part_read.c.
+ */
 #include "convert/part_index.h"
 
 #include <dirent.h>

@@ -1,4 +1,7 @@
-/* row_place.c - see row_place.h. */
+/*
+ * row_place.c - names the file and line of a row. Files are decompressed by
+ * decompress.c; lines are counted in text/row_line.c.
+ */
 #include "convert/row_place.h"
 
 #include <stdio.h>

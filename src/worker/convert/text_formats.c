@@ -1,4 +1,7 @@
-/* text_formats.c - see text_formats.h. */
+/*
+ * text_formats.c - the table of text formats; each row calls a converter of
+ * worker/text.
+ */
 #include "convert/text_formats.h"
 
 #include <stdlib.h>
