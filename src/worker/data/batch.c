@@ -1,3 +1,8 @@
+/*
+ * batch.c - reads batches row by row: adjacent rows at once, through
+ * table/column_read.c and ragged_read.c. Orders with windows are read by
+ * window_reader.c and window_rows.c.
+ */
 #include "data/batch.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * batch_source.c - decides how each batch is read: by window_reader.c, window_rows.c or
+ * batch.c.
+ */
 #include "data/batch_source.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* converted.c - see converted.h. */
+/*
+ * converted.c - opens rows that have been converted before, or has them converted by
+ * convert/conversion.c, and verifies that rows in use have not changed.
+ */
 #include "data/converted.h"
 
 #include <limits.h>

@@ -1,3 +1,8 @@
+/*
+ * dataset.c - opens a dataset, and delivers its batches, reading ahead. Its table is
+ * found by dataset_table.c, its columns are described by dataset_columns.c, rows are
+ * read by batch_source.c.
+ */
 #include "data/dataset.h"
 
 #include <stdlib.h>

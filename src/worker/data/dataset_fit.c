@@ -1,3 +1,7 @@
+/*
+ * dataset_fit.c - feeds this rank's range of rows, a block at a time, to the
+ * preprocessors that learn (preprocess/chain.c).
+ */
 #include "data/dataset_fit.h"
 
 /* Of a block. A multiple of it is in memory, of which the second-level cache of a core

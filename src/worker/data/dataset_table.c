@@ -1,3 +1,8 @@
+/*
+ * dataset_table.c - finds the columns, the rows and the order of a dataset. Formats of
+ * text are left to converted.c, others to table/reader.c, and rows that are not wanted
+ * to selection.c.
+ */
 #include "data/dataset_table.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * epoch_order.c - chooses between the orders of table/row_order.c and window_order.c,
+ * and keeps the window that was used last.
+ */
 #include "data/epoch_order.h"
 
 #include <stdlib.h>

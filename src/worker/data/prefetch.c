@@ -1,3 +1,7 @@
+/*
+ * prefetch.c - the thread that reads ahead. What it reads is decided by dataset.c;
+ * reading is done by batch_source.c.
+ */
 #include "data/prefetch.h"
 
 #include <errno.h>

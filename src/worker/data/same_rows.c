@@ -1,4 +1,7 @@
-/* same_rows.c - see same_rows.h. */
+/*
+ * same_rows.c - compares the columns, the words and then the rows of two tables, a
+ * block at a time. Rows are read by batch.c.
+ */
 #include "data/same_rows.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * selection.c - applies filter, limit and steps of rows to a table, one after the
+ * other.
+ */
 #include "data/selection.h"
 
 #include <math.h>

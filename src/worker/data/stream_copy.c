@@ -1,4 +1,7 @@
-/* stream_copy.c - see stream_copy.h. */
+/*
+ * stream_copy.c - copies by SSE2 stores that bypass the caches; without SSE2, by
+ * memcpy().
+ */
 #include "data/stream_copy.h"
 
 #include <stdint.h>

@@ -1,4 +1,7 @@
-/* window_order.c - see window_order.h. */
+/*
+ * window_order.c - arithmetic of windows: which blocks each one has, and the order of
+ * rows in it. Nothing is read here (window_reader.c, window_rows.c).
+ */
 #include "data/window_order.h"
 
 #define GOLDEN_GAMMA UINT64_C(0x9e3779b97f4a7c15)
