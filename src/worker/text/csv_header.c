@@ -1,4 +1,7 @@
-/* csv_header.c - see csv_header.h. */
+/*
+ * csv_header.c - guesses the delimiter, and names the columns: as the header does, or
+ * by numbers. Types are found in csv_value.c.
+ */
 #include "text/csv_header.h"
 
 #include <stdio.h>

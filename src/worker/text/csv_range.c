@@ -1,4 +1,7 @@
-/* csv_range.c - see csv_range.h. */
+/*
+ * csv_range.c - divides the bytes of CSV files among ranks at the beginnings of
+ * records, which csv_scan.c finds.
+ */
 #include "text/csv_range.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* csv_value.c - see csv_value.h. */
+/*
+ * csv_value.c - parses single fields, and merges what is known of a column's values
+ * into a type. Whole blocks are parsed by csv_block.c.
+ */
 #include "text/csv_value.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* csv_words.c - see csv_words.h. */
+/*
+ * csv_words.c - gathers the words of all ranks, sorts them, and gives each rank the new
+ * codes.
+ */
 #include "text/csv_words.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* libsvm.c - see libsvm.h. */
+/*
+ * libsvm.c - converts LIBSVM files: the passes over all rows, on which all ranks agree.
+ * Lines are parsed by libsvm_block.c, and dealt out by line_range.c.
+ */
 #include "text/libsvm.h"
 
 #include <stdlib.h>

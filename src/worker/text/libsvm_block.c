@@ -1,4 +1,4 @@
-/* libsvm_block.c - see libsvm_block.h. */
+/* libsvm_block.c - the parser of LIBSVM lines. */
 #include "text/libsvm_block.h"
 
 #include <string.h>

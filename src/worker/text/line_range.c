@@ -1,4 +1,7 @@
-/* line_range.c - see line_range.h. */
+/*
+ * line_range.c - divides the lines of files among ranks, and reads them in blocks of
+ * whole lines.
+ */
 #include "text/line_range.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* lines.c - see lines.h. */
+/* lines.c - converts each line to a row. Lines are dealt out by line_range.c. */
 #include "text/lines.h"
 
 #include <string.h>

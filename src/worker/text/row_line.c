@@ -1,4 +1,4 @@
-/* row_line.c - see row_line.h. */
+/* row_line.c - counts records or lines up to a row. CSV is scanned by csv_scan.c. */
 #include "text/row_line.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* source.c - see source.h. */
+/*
+ * source.c - opens and reads text files, detects changes while they are read, and says
+ * which line an error is in.
+ */
 #include "text/source.h"
 
 #include <errno.h>
