@@ -1,3 +1,4 @@
+/* column_view.c - describes columns as tensors, without copying them. */
 #include "frame/column_view.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * frame.c - frames: memory that is kept for reuse, columns, and memory for rows. Memory
+ * that several columns share comes from region.c.
+ */
 #include "frame/frame.h"
 
 #include <stdlib.h>

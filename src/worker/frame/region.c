@@ -1,4 +1,4 @@
-/* region.c - see region.h. */
+/* region.c - maps the memory of a region, and counts its users. */
 #include "frame/region.h"
 
 #include <stdatomic.h>
