@@ -1,3 +1,6 @@
+/*
+ * categories.c - learns categories, and looks values up. Values are counted by tally.c.
+ */
 #include "preprocess/categories.h"
 
 #include <stdlib.h>

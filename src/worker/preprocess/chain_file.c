@@ -1,3 +1,7 @@
+/*
+ * chain_file.c - writes what preprocessors have learned to HDF5, by names that people
+ * can read, and reads it. chain_pack.c makes bytes of such a file.
+ */
 #include "preprocess/chain_file.h"
 
 #include <stdlib.h>

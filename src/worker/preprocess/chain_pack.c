@@ -1,3 +1,7 @@
+/*
+ * chain_pack.c - a fitted chain as the bytes of an HDF5 file in memory. The layout of
+ * the file is in chain_file.c.
+ */
 #include "preprocess/chain_pack.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* chain_share.c - broadcasts a fitted chain as the bytes of chain_pack.c. */
 #include "preprocess/chain_share.h"
 
 #include <stdlib.h>

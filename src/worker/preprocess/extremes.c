@@ -1,3 +1,7 @@
+/*
+ * extremes.c - minimum and maximum by element, several rows at once so that compilers
+ * make vectors.
+ */
 #include "preprocess/extremes.h"
 
 #include <math.h>

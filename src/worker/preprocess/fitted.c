@@ -1,3 +1,7 @@
+/*
+ * fitted.c - stores and finds the items that preprocessors learn. Files of them are
+ * written by chain_file.c.
+ */
 #include "preprocess/fitted.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* key_index.c - an open-addressing hash table from keys to numbers. */
 #include "preprocess/key_index.h"
 
 #include <stdlib.h>

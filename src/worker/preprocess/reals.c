@@ -1,3 +1,4 @@
+/* reals.c - conversions between the types of columns and double, in blocks. */
 #include "preprocess/reals.h"
 
 #include <math.h>

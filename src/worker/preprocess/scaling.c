@@ -1,3 +1,7 @@
+/*
+ * scaling.c - applies (value - shift) / scale and its inverse. The scalers choose shift
+ * and scale.
+ */
 #include "preprocess/scaling.h"
 
 #include <stdlib.h>

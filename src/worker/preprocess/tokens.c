@@ -1,3 +1,7 @@
+/*
+ * tokens.c - splits texts at spaces, and learns vocabularies. Which tokens are kept is
+ * decided by vectorizer.c.
+ */
 #include "preprocess/tokens.h"
 
 #include <stdlib.h>

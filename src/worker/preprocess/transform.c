@@ -1,3 +1,7 @@
+/*
+ * transform.c - plans the steps of a chain for the columns of a dataset, and applies
+ * them to batches. Each step is done by the file of its preprocessor.
+ */
 #include "preprocess/transform.h"
 
 #include <stdlib.h>
