@@ -1,3 +1,7 @@
+/*
+ * assembly.c - joins the parts of a prediction to one file, a range on each rank. Parts
+ * are read by output_part.c; the format places the streams (predicted.c).
+ */
 #include "predict/assembly.h"
 
 #include <errno.h>

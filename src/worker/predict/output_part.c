@@ -1,3 +1,7 @@
+/*
+ * output_part.c - writes a complete part under a hidden name, and verifies the parts
+ * that are there. Which rows a part has is decided by predict_plan.c.
+ */
 #include "predict/output_part.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/*
+ * predict_record.c - writes prediction.json, and compares a prediction that goes on
+ * with it.
+ */
 #include "predict/predict_record.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * predicted.c - the columns of an output, and the table of formats. Each format is in a
+ * file of its own: predicted_hdf5.c, predicted_csv.c, predicted_npy.c.
+ */
 #include "predict/predicted.h"
 
 #include <stdlib.h>

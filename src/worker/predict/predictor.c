@@ -1,3 +1,7 @@
+/*
+ * predictor.c - what predictors of files (file_predictor.c) and of a service
+ * (serve/service_predictor.c) have in common.
+ */
 #include "predict/predictor.h"
 
 void predictor_destroy(raytrain_predictor *p)

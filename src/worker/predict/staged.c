@@ -1,3 +1,7 @@
+/*
+ * staged.c - copies the columns of a batch to the streams of its part. output_part.c
+ * writes them.
+ */
 #include "predict/staged.h"
 
 #include <stdlib.h>
