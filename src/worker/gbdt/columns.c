@@ -1,3 +1,7 @@
+/*
+ * columns.c - decides the use of each column of a dataset, checks it, and names the
+ * features. Rows are read by rows_load.c.
+ */
 #include "gbdt/columns.h"
 
 #include <limits.h>

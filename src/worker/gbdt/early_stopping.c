@@ -1,3 +1,7 @@
+/*
+ * early_stopping.c - finds the metric and its direction, and counts rounds without
+ * progress. The loop, gbdt_loop.c, acts on the answer.
+ */
 #include "gbdt/early_stopping.h"
 
 #include <math.h>

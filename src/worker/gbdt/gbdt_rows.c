@@ -1,3 +1,4 @@
+/* gbdt_rows.c - frees rows and features. They are filled by rows_load.c. */
 #include "gbdt/gbdt_rows.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * model_record.c - writes a model and its description into a checkpoint, and reads
+ * them. The bytes of the model are the library's.
+ */
 #include "gbdt/model_record.h"
 
 #include <stdlib.h>
