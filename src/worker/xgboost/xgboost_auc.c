@@ -1,3 +1,7 @@
+/*
+ * xgboost_auc.c - exchanges the scores of members, whose area gbdt/area_under_curve.c
+ * computes.
+ */
 #include "xgboost/xgboost_auc.h"
 
 #include <stdlib.h>

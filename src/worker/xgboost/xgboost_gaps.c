@@ -1,4 +1,7 @@
-/* xgboost_gaps.c - see xgboost_gaps.h. */
+/*
+ * xgboost_gaps.c - detects members with and without missing values, and adds the row
+ * that makes them alike.
+ */
 #include "xgboost/xgboost_gaps.h"
 
 #include <math.h>

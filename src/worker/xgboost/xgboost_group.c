@@ -1,4 +1,7 @@
-/* xgboost_group.c - see xgboost_group.h. */
+/*
+ * xgboost_group.c - starts the tracker, and joins and leaves the library's group of
+ * members. raytrain's own tracker is rabit_tracker.c.
+ */
 #include "config.h"
 
 #include "xgboost/xgboost_group.h"

@@ -1,4 +1,4 @@
-/* xgboost_library.c - see xgboost_library.h. */
+/* xgboost_library.c - finds libxgboost.so, and looks up its functions. */
 #include "config.h"
 
 #include "xgboost/xgboost_library.h"

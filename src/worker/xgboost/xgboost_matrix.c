@@ -1,4 +1,7 @@
-/* xgboost_matrix.c - see xgboost_matrix.h. */
+/*
+ * xgboost_matrix.c - makes matrices of rows, and sets labels, weights, queries and
+ * margins. Rows are prepared by gbdt/rows_load.c.
+ */
 #include "config.h"
 
 #include "xgboost/xgboost_matrix.h"

@@ -1,4 +1,4 @@
-/* xgboost_text.c - see xgboost_text.h. */
+/* xgboost_text.c - parses the library's messages and its line of metrics. */
 #include "config.h"
 
 #include "xgboost/xgboost_text.h"
