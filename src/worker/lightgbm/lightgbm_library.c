@@ -1,3 +1,6 @@
+/*
+ * lightgbm_library.c - finds liblightgbm.so, and looks up the functions that are used.
+ */
 #include "config.h"
 
 #include "lightgbm/lightgbm_library.h"

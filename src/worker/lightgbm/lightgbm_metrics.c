@@ -1,3 +1,7 @@
+/*
+ * lightgbm_metrics.c - combines the metrics of members: sums, means by weight, or an
+ * exact area under the curve (gbdt/area_under_curve.c).
+ */
 #include "lightgbm/lightgbm_metrics.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * lightgbm_names.c - replaces characters that the library refuses, and keeps names
+ * different.
+ */
 #include "lightgbm/lightgbm_names.h"
 
 #include <ctype.h>

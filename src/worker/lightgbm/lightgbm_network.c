@@ -1,3 +1,7 @@
+/*
+ * lightgbm_network.c - the two functions that the library calls to exchange bytes, over
+ * comm.
+ */
 #include "lightgbm/lightgbm_network.h"
 
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * lightgbm_params.c - checks the user's parameters, and adds those that follow from the
+ * run. What they mean is the library's concern.
+ */
 #include "lightgbm/lightgbm_params.h"
 
 #include <ctype.h>

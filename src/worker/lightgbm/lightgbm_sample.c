@@ -1,3 +1,7 @@
+/*
+ * lightgbm_sample.c - draws the sample of rows as the library would, and exchanges it
+ * between members. Datasets are created from it in lightgbm_data.c.
+ */
 #include "lightgbm/lightgbm_sample.h"
 
 #include <limits.h>
