@@ -1,3 +1,7 @@
+/*
+ * life_signs.c - the thread that sends signs of life. The connection for batches is
+ * service_predictor.c's.
+ */
 #include "serve/life_signs.h"
 
 #include <errno.h>

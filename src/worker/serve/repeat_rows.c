@@ -1,3 +1,4 @@
+/* repeat_rows.c - fills up batches of numbers and of texts by repeating rows. */
 #include "serve/repeat_rows.h"
 
 #include <stdlib.h>

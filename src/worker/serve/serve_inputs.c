@@ -1,3 +1,7 @@
+/*
+ * serve_inputs.c - chooses the columns that a service takes, and turns rows of messages
+ * into frames. Messages are received by service_predictor.c.
+ */
 #include "serve/serve_inputs.h"
 
 #include <stdio.h>

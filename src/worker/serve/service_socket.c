@@ -1,3 +1,4 @@
+/* service_socket.c - connects to the Unix socket of a service. */
 #include "serve/service_socket.h"
 
 #include <errno.h>
