@@ -249,22 +249,11 @@ heads_later () {
 	launcher/train
 	worker/backend
 	worker/command
-	worker/convert
-	worker/data
 	worker/device
-	worker/frame
-	worker/gbdt
-	worker/lightgbm
-	worker/predict
-	worker/preprocess
 	worker/probe
 	worker/reduce
-	worker/serve
 	worker/session
-	worker/table
-	worker/text
 	worker/wireup
-	worker/xgboost
 	EOT
 }
 
