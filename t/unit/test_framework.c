@@ -288,7 +288,7 @@ static void horovod_numbers_processes_within_and_across_nodes(void **state)
     r.seats = &seats[2];
     r.size = 1;
     assert_int_equal(horovod_variables(&r, 0, &(char **){NULL}, &err), -1);
-    assert_non_null(strstr(err.text, "IPv4 addresses alone"));
+    assert_non_null(strstr(err.text, "IPv4 addresses only"));
 }
 
 /* ---- GPUs ---- */

@@ -1,4 +1,4 @@
-/* accelerators.c - see accelerators.h. */
+/* accelerators.c - counts GPUs by their device files and by CUDA_VISIBLE_DEVICES. */
 #include "config.h"
 
 #include "backend/accelerators.h"
@@ -25,7 +25,8 @@ static int names_count(const char *list)
     return n;
 }
 
-/* Devices of this pattern that may be opened. access(2) asks the device cgroup, too. */
+/* Count the devices of this pattern that may be opened. access(2) asks the device
+ * cgroup, too. */
 static int devices_count(const char *dev, const char *pattern)
 {
     char path[PATH_MAX];
@@ -48,13 +49,13 @@ int accelerators_nvidia(const char *visible, const char *dev)
 
 bool accelerators_any(const char *visible, const char *dev)
 {
-    /* AMD's, those in the kernel's accel subsystem, Ascend's, Gaudi's and Cambricon's */
+    /* AMD, the kernel's accel subsystem, Ascend, Gaudi, Cambricon. */
     static const char *const others[] = {"kfd", "accel/accel*", "davinci[0-9]*",
                                          "hl[0-9]*", "cambricon_dev*"};
 
     if (accelerators_nvidia(visible, dev) > 0)
         return true;
-    /* Intel's; NVIDIA's have such a device, too */
+    /* Intel; NVIDIA GPUs have such a device, too. */
     if (devices_count(dev, "nvidiactl") == 0 && devices_count(dev, "dri/renderD*") > 0)
         return true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

@@ -1,4 +1,4 @@
-/* address.c - see address.h. */
+/* address.c - the network interfaces of this node, and sockets that hold ports. */
 #include "config.h"
 
 #include "backend/address.h"
@@ -60,7 +60,7 @@ void address_host_port(const char *host, int port, char text[HOST_PORT_MAX])
 
 /* ---- The addresses of this node ---- */
 
-/* A copy without port and scope; false: neither IPv4 nor IPv6. */
+/* Copy without port and scope; false if it is neither IPv4 nor IPv6. */
 static bool address_take(union address *out, const struct sockaddr *from)
 {
     memset(out, 0, sizeof *out);
@@ -96,7 +96,7 @@ static bool is_self_assigned(const union address *a)
 
 enum { CLASS_PREFERRED, CLASS_V4, CLASS_V6, CLASS_SELF_ASSIGNED, CLASSES };
 
-/* -1: of no use to other nodes. */
+/* The class of an address, by which it is sorted; -1: other nodes cannot use it. */
 static int address_class(const struct ifaddrs *i, const char *preferred,
                          union address *a)
 {
@@ -145,7 +145,7 @@ void address_interface(const struct ifaddrs *list, const union address *a,
     }
 }
 
-/* A datagram socket that is connected has a local address, and has sent nothing. */
+/* A datagram socket that is connected has a local address, but sends nothing. */
 int address_towards(const union address *to, union address *mine)
 {
     socklen_t n = sizeof *mine;
@@ -170,7 +170,7 @@ int address_towards(const union address *to, union address *mine)
 
 /* ---- Ports ---- */
 
-/* A TCP socket with SO_REUSEADDR at *a, which gets its port. -1 and errno. */
+/* Bind a TCP socket with SO_REUSEADDR to *a, and set its port there. -1 and errno. */
 static int socket_bind(union address *a)
 {
     static const int yes = 1, no = 0;
@@ -190,7 +190,7 @@ static int socket_bind(union address *a)
     return -1;
 }
 
-/* Of IPv6 and IPv4 at once; without IPv6 in the kernel, of IPv4. */
+/* For IPv6 and IPv4 at once; without IPv6 in the kernel, for IPv4. */
 int port_hold(int *port)
 {
     static const sa_family_t families[] = {AF_INET6, AF_INET};

@@ -57,8 +57,8 @@ int backend_find(const char *name, const struct backend_ops **out, struct error 
     }
     *out = NULL;
     return error_set(err, RAYTRAIN_ENOTSUP,
-                     "there is no backend '%.100s' in this version; there are: %s",
-                     name, known + 2);
+                     "there is no backend '%.100s' in this version; it has: %s", name,
+                     known + 2);
 }
 
 const char *backend_name(const struct backend_ops *ops)

@@ -1,5 +1,8 @@
-/* framework.c - see framework.h; at the end the backend of a command that knows no
- * framework. */
+/*
+ * framework.c - starts and stops the backend of a framework over the MPI backend, and
+ * keeps the variables of the child; at the end the backend of a command without a
+ * framework.
+ */
 #include "config.h"
 
 #include "backend/framework.h"
@@ -10,7 +13,7 @@
 #include "backend/mpi_backend.h"
 #include "util/argv.h"
 
-/* From here on b->comm exists, so that a failure later on ends in on_shutdown. */
+/* b->comm exists from here on, so that on_shutdown handles later failures. */
 int framework_start(struct backend *b, struct wireup *w, struct error *err)
 {
     struct framework *f = calloc(1, sizeof *f);

@@ -1,7 +1,7 @@
 /*
  * framework.h - what the backends of frameworks have in common. The framework runs in a
  * child of the worker (loop/loop.h), and finds its group through environment variables.
- * The worker itself communicates over MPI, as with the MPI backend: for reports,
+ * The worker itself communicates over MPI, as with the MPI backend: for reports and
  * checkpoints, and to agree on these variables.
  */
 #ifndef RAYTRAIN_BACKEND_FRAMEWORK_H
@@ -14,12 +14,12 @@ struct framework {
     struct backend mpi; /* the worker's own communication */
     struct rendezvous rendezvous;
     char **variables; /* of the child: "NAME=VALUE", or "NAME" for one to remove */
-    void *server;     /* the framework's own, on rank 0 */
+    void *server;     /* on rank 0, if the framework needs one */
     void (*server_free)(void *server);
 };
 
-/* The slots of backend_ops. on_training_start finds the rendezvous, and calls `fill` on
- * every rank, which appends to f->variables; it does not communicate. */
+/* Functions of backend_ops. on_training_start makes the rendezvous, and calls `fill` on
+ * every rank, which appends to f->variables and does not communicate. */
 int framework_start(struct backend *b, struct wireup *w, struct error *err);
 int framework_training_start(struct backend *b, enum rendezvous_ports ports,
                              int (*fill)(struct framework *f, const struct backend *b,
@@ -31,15 +31,14 @@ int framework_environment(const struct backend *b,
                           void *arg, struct error *err);
 void framework_shutdown(struct backend *b, bool clean, bool *exit_now);
 
-/* Append NAME=VALUE unless the user's environment has NAME: a setting that is the
- * user's to choose. */
+/* Append NAME=VALUE unless the user's environment has NAME: the user may choose it. */
 int framework_default(char ***variables, struct error *err, const char *name,
                       const char *value);
 
 /* ---- The variables of each framework: pure functions ---- */
 
 struct torch_place {
-    const char *address; /* of rank 0's node */
+    const char *address; /* the address of rank 0's node */
     int port;
     const char *interface; /* "": unknown */
     const char *run;       /* the run's name */

@@ -1,4 +1,4 @@
-/* gpu_lists.c - see gpu_lists.h. */
+/* gpu_lists.c - merges the lists of the ranks, and gathers them within a node. */
 #include "config.h"
 
 #include "backend/gpu_lists.h"
@@ -10,7 +10,7 @@
 
 #include "util/argv.h"
 
-/* A list of this length has no names of GPUs that a rank could have. */
+/* Longer lists cannot be the GPUs of a rank. */
 #define LIST_MAX 4096
 
 /* ---- Merge ---- */
@@ -43,7 +43,7 @@ static bool all_equal(char *const lists[], int n)
     return true;
 }
 
-/* No name is in two shares, and every share has one. */
+/* Is no name in two shares, and does every share have one? */
 static bool are_apart(const struct share *shares, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -70,8 +70,8 @@ static int name_append(char **text, const char *name, struct error *err)
     return 0;
 }
 
-/* Rank i has the first `each` names of its share; or those from i * each on of one that
- * is common to all. */
+/* Rank i has the first `each` names of its share; or, if all have the same list
+ * (common), those from i * each on. */
 static int interleave(const struct share *shares, int n, size_t each, bool common,
                       char **all, struct error *err)
 {
@@ -128,7 +128,7 @@ struct seen {
     char list[LIST_MAX];
 };
 
-/* seen[0..n): of the ranks of this node, in any order. */
+/* seen[0..n): what the ranks of this node see, in any order. */
 static int node_merge(const struct seen *seen, int n, int each, char **all,
                       struct error *err)
 {

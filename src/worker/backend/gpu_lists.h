@@ -2,9 +2,9 @@
  * gpu_lists.h - the GPUs of all ranks of a node as one list, "0,1,2,3" (the value of
  * CUDA_VISIBLE_DEVICES).
  *
- * Scripts for torch call set_device(LOCAL_RANK), and NCCL wants to see the GPUs of its
- * peers: so the first GPU of local rank r is at place r, then come the second ones of
- * all, and so on.
+ * Scripts for torch call set_device(LOCAL_RANK), and NCCL must see the GPUs of its
+ * peers: so the first GPU of local rank r is at place r, followed by the second GPUs of
+ * all ranks, and so on.
  */
 #ifndef RAYTRAIN_BACKEND_GPU_LISTS_H
 #define RAYTRAIN_BACKEND_GPU_LISTS_H

@@ -1,4 +1,5 @@
-/* greeting.c - see greeting.h. */
+/* greeting.c - the thread that listens at the addresses of an offer, and the
+ * connections of a node that tries them. */
 #include "config.h"
 
 #include "backend/greeting.h"
@@ -19,7 +20,7 @@
 /* ---- The node that listens ---- */
 
 /* Connections at once: several for each node of a large run. A stranger that connects
- * and is silent takes one of them until stop. */
+ * and sends nothing keeps one of them until stop. */
 #define GUESTS_MAX 16384
 
 struct guest {
@@ -70,7 +71,7 @@ static void guest_admit(struct greeter *g, int listening)
     g->polled[g->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* False: the guest has got its answer, or leaves without one. */
+/* Read from a guest. False: close it, with or without an answer. */
 static bool guest_hear(const struct greeter *g, int fd, struct guest *guest)
 {
     ssize_t k =
@@ -88,7 +89,8 @@ static bool guest_hear(const struct greeter *g, int fd, struct guest *guest)
     return false;
 }
 
-/* Backwards: the last guest takes the place of one that leaves. */
+/* From the last to the first, since the last guest takes the place of one that
+ * leaves. */
 static void guests_serve(struct greeter *g)
 {
     for (int i = g->n - 1; i >= g->first_guest; i--) {
@@ -194,7 +196,7 @@ struct attempt_at {
     unsigned char heard[GREETING_BYTES];
 };
 
-/* The descriptor of an attempt at an address, or -1. */
+/* Start to connect to an address; returns the descriptor, or -1. */
 static int attempt_begin(const union address *at)
 {
     int fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -206,7 +208,7 @@ static int attempt_begin(const union address *at)
     return -1;
 }
 
-/* One step, as the socket is ready for it. -1: it has failed; 1: reached. */
+/* One step, when the socket is ready for it. -1: it has failed; 1: reached. */
 static int attempt_step(const struct greeting_offer *offer, struct attempt_at *a,
                         struct pollfd *p)
 {

@@ -1,8 +1,8 @@
 /*
- * greeting.h - find out which addresses of a node another node reaches: one listens at
- * all of them for a short time, and the other connects to each. Both show that they
- * belong to the same run, so that neither a stranger's server nor another run at the
- * same address (each node may have a 172.17.0.1 of its own) counts.
+ * greeting.h - finds out which addresses of a node another node reaches: one listens at
+ * all of them for a short time, and the other connects to each. Both prove that they
+ * belong to the same run, so that a stranger's server, or another run at the same
+ * address (each node may have a 172.17.0.1 of its own), does not count.
  */
 #ifndef RAYTRAIN_BACKEND_GREETING_H
 #define RAYTRAIN_BACKEND_GREETING_H
@@ -22,11 +22,11 @@ struct greeting_offer {
 
 struct greeter;
 
-/* Listen at these addresses, in a thread. Those at which that is not possible are left
- * out of the offer, which may become empty. */
+/* Listen at these addresses, in a thread. The offer leaves out those at which it cannot
+ * listen, and may be empty. */
 int greeter_start(const union address *at, int n, struct greeting_offer *offer,
                   struct greeter **out, struct error *err);
-void greeter_stop(struct greeter *g); /* NULL is fine */
+void greeter_stop(struct greeter *g); /* accepts NULL */
 
 /* The addresses of the offer that can be reached from here: bit i is at[i]. Takes at
  * most `limit_s`, and `patience_s` once one has been reached. */

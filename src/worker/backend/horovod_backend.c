@@ -1,6 +1,6 @@
 /*
- * horovod_backend.c - Horovod over gloo: its variables, and the store that its processes
- * use to find each other, in a thread of rank 0's worker.
+ * horovod_backend.c - Horovod over gloo: its variables, and the store through which its
+ * processes find each other, in a thread of rank 0's worker (http_store.c).
  */
 #include "config.h"
 
@@ -44,8 +44,8 @@ static int local_size(const struct seat *seats, int size, int node)
     return n;
 }
 
-/* The processes of a node have this name in common, and those of other nodes have
- * another one; host names are not always so. */
+/* A name that all processes of a node have, and those of other nodes do not; host names
+ * may not be unique. */
 static const char *host_name(const struct seat *seat)
 {
     return seat->address;
@@ -72,7 +72,7 @@ int horovod_variables(const struct rendezvous *r, int rank, char ***v,
     if (strchr(seats[0].address, ':'))
         return error_set(
             err, RAYTRAIN_ENOTSUP,
-            "the client of Horovod connects to IPv4 addresses alone, and the "
+            "the client of Horovod connects to IPv4 addresses only, and the "
             "address of rank 0's node is %s; give the nodes IPv4 addresses, "
             "or train with --backend torch",
             seats[0].address);
@@ -94,8 +94,8 @@ int horovod_variables(const struct rendezvous *r, int rank, char ***v,
 
 struct horovod_server {
     struct http_store *store;
-    const struct rendezvous *rendezvous; /* whose seats have the nodes' addresses */
-    union address here;                  /* at which it listens */
+    const struct rendezvous *rendezvous; /* its seats have the nodes' addresses */
+    union address here;                  /* where it listens */
     int *cross;                          /* the members of each cross group */
 };
 
@@ -109,8 +109,8 @@ static int host_members(const struct rendezvous *r, const char *host)
 }
 
 /* The groups of a training: "global", with an underscore before Horovod 0.20; "local_"
- * and the name of the host; "cross_" and the local rank. Others are of sets of processes
- * that the script makes. */
+ * and the name of the host; "cross_" and the local rank. Others belong to sets of
+ * processes that the script makes. */
 static int group_members(const void *arg, const char *scope)
 {
     const struct horovod_server *s = arg;
@@ -131,8 +131,9 @@ static int group_members(const void *arg, const char *scope)
 }
 
 /*
- * Horovod's client has no password. On this node the kernel knows whose process it is;
- * from another one come those of the run's nodes, where it cannot be known.
+ * Horovod's client has no password. For a process on this node the kernel knows the
+ * user; from other nodes only those of the run may connect, and the user cannot be
+ * checked.
  */
 static bool client_admit(const void *arg, const struct sockaddr *peer)
 {
@@ -170,7 +171,7 @@ static void server_free(void *server)
     free(s);
 }
 
-static int server_start(struct framework *f, struct error *err)
+static int store_server_start(struct framework *f, struct error *err)
 {
     struct horovod_server *s = calloc(1, sizeof *s);
     int listening = f->rendezvous.socket;
@@ -196,7 +197,7 @@ static int server_start(struct framework *f, struct error *err)
 
 static int horovod_fill(struct framework *f, const struct backend *b, struct error *err)
 {
-    if (b->world->rank == 0 && server_start(f, err) < 0)
+    if (b->world->rank == 0 && store_server_start(f, err) < 0)
         return -1;
     return horovod_variables(&f->rendezvous, b->world->rank, &f->variables, err);
 }

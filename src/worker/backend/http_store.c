@@ -1,4 +1,5 @@
-/* http_store.c - see http_store.h. One thread, of libmicrohttpd, uses the store. */
+/* http_store.c - the store as trees, and its requests. Only one thread, which belongs
+ * to libmicrohttpd, uses it. */
 #include "config.h"
 
 #include "backend/http_store.h"
@@ -13,9 +14,9 @@
 
 #include "util/thread.h"
 
-/* Addresses of one process; far more than they need. */
+/* A value has the addresses of one process, which need far less. */
 #define VALUE_MAX ((size_t)1 << 20)
-/* Of a client that says nothing more. */
+/* After this a client that sends nothing is disconnected. */
 #define SILENCE_S 30
 
 /* Nodes of tsearch(3) trees. A key's value is NULL if it has not been put. */
@@ -77,7 +78,7 @@ static void scope_free(void *node)
     free(s);
 }
 
-/* NULL: there is none, or no memory for a new one. */
+/* NULL if there is none, or no memory for a new one. */
 static struct scope *scope_get(struct http_store *s, const char *name, bool create)
 {
     struct scope want = {.name = (char *)name}, *made;
@@ -134,7 +135,7 @@ static void scope_drop(struct http_store *s, struct scope *in)
     scope_free(in);
 }
 
-/* Of a scope whose members are not known: they have all met when the first is done. */
+/* For a scope whose members are not known: when the first is done, all have met. */
 static void key_drop(struct http_store *s, const char *scope, const char *key)
 {
     struct scope *in = scope_get(s, scope, false);
@@ -171,8 +172,8 @@ static unsigned member_done(struct http_store *s, const char *scope, const char 
 
 /* ---- HTTP ---- */
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status,
-                              const void *value, size_t n)
+static enum MHD_Result store_answer(struct MHD_Connection *c, unsigned status,
+                                    const void *value, size_t n)
 {
     struct MHD_Response *response = MHD_create_response_from_buffer(
         n, (void *)(uintptr_t)value, MHD_RESPMEM_MUST_COPY);
@@ -192,8 +193,8 @@ static enum MHD_Result value_answer(struct http_store *s, struct MHD_Connection 
     const struct item *e = in ? item_get(in, key, false) : NULL;
 
     if (!e || !e->value)
-        return answer(c, MHD_HTTP_NOT_FOUND, "", 0);
-    return answer(c, MHD_HTTP_OK, e->value, e->n);
+        return store_answer(c, MHD_HTTP_NOT_FOUND, "", 0);
+    return store_answer(c, MHD_HTTP_OK, e->value, e->n);
 }
 
 /* "/SCOPE/KEY" */
@@ -206,7 +207,7 @@ static enum MHD_Result request_answer(struct http_store *s, struct MHD_Connectio
     enum MHD_Result result;
 
     if (!key || key == url + 1 || key[1] == '\0' || body->refused)
-        return answer(c, MHD_HTTP_BAD_REQUEST, "", 0);
+        return store_answer(c, MHD_HTTP_BAD_REQUEST, "", 0);
     scope = strndup(url + 1, (size_t)(key - url) - 1);
     if (!scope)
         return MHD_NO;
@@ -214,11 +215,11 @@ static enum MHD_Result request_answer(struct http_store *s, struct MHD_Connectio
     if (strcmp(method, MHD_HTTP_METHOD_GET) == 0)
         result = value_answer(s, c, scope, key);
     else if (strcmp(method, MHD_HTTP_METHOD_PUT) == 0)
-        result = answer(c, value_put(s, scope, key, body), "", 0);
+        result = store_answer(c, value_put(s, scope, key, body), "", 0);
     else if (strcmp(method, MHD_HTTP_METHOD_DELETE) == 0)
-        result = answer(c, member_done(s, scope, key), "", 0);
+        result = store_answer(c, member_done(s, scope, key), "", 0);
     else
-        result = answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, "", 0);
+        result = store_answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, "", 0);
     free(scope);
     return result;
 }
@@ -241,7 +242,7 @@ static void body_add(struct body *body, const char *data, size_t n)
     body->n += n;
 }
 
-/* Called at first with the headers, then with each part of the body, then at the end. */
+/* Called with the headers, then with each part of the body, then at the end. */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *url,
                                   const char *method, const char *version,
                                   const char *data, size_t *n, void **state)
@@ -261,8 +262,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
     return request_answer(arg, c, method, url, body);
 }
 
-static void on_end(void *arg, struct MHD_Connection *c, void **state,
-                   enum MHD_RequestTerminationCode how)
+static void on_request_end(void *arg, struct MHD_Connection *c, void **state,
+                           enum MHD_RequestTerminationCode how)
 {
     struct body *body = *state;
 
@@ -297,12 +298,13 @@ int http_store_start(int listening, http_store_members members,
     s->members = members;
     s->admits = admits;
     s->arg = arg;
-    /* its thread inherits the mask: signals are for the main thread */
+    /* The new thread inherits the mask: signals are for the main thread. */
     thread_signals_block(&before);
     s->daemon = MHD_start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, on_connection, s, on_request,
-        s, MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_COMPLETED, on_end,
-        NULL, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S, MHD_OPTION_END);
+        s, MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_COMPLETED,
+        on_request_end, NULL, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
+        MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!s->daemon) {
         close(listening);

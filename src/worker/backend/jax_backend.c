@@ -1,12 +1,12 @@
 /*
- * jax_backend.c - JAX: the variables by which jax.distributed.initialize() works
+ * jax_backend.c - JAX: the variables with which jax.distributed.initialize() works
  * without arguments (JAX 0.4 to 0.11). JAX takes the coordinator's address from a
  * variable of its own, but the number of processes and its own number only from a
- * cluster that it detects: Open MPI, or else Slurm. The child finds Slurm's variables,
- * which under Slurm say what the step is. Those of Open MPI would also be read by its
+ * cluster that it detects: Open MPI, or else Slurm. The child gets Slurm's variables,
+ * which under Slurm describe the step. Those of Open MPI would also be read by its
  * library, which would look for the daemon that they name. Rank 0's child is the
- * coordinator, on the port that is held for it, and listens at the address of the
- * rendezvous alone.
+ * coordinator, on the port that is held for it, and listens only at the address of the
+ * rendezvous.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "config/train_config.h"
 #include "util/argv.h"
 
-/* All five must be there. JAX needs the first two only for an address of its own. */
+/* JAX requires all five; it uses the first two only to form an address of its own. */
 static int cluster_variables(const struct jax_place *p, char ***v, struct error *err)
 {
     const char *nodes = getenv("SLURM_STEP_NODELIST");
@@ -32,8 +32,8 @@ static int cluster_variables(const struct jax_place *p, char ***v, struct error 
     return argv_appendf(v, err, "SLURM_LOCALID=%d", p->seats[p->rank].local_rank);
 }
 
-/* A child sees the GPUs of its rank alone, as numbers 0, 1 and so on. By default JAX
- * would take the one with the number of the local rank, whether it is there or not. */
+/* A child sees only the GPUs of its rank, as numbers 0, 1 and so on. By default JAX
+ * would use the GPU with the number of the local rank, even if it does not exist. */
 static int devices_variable(const struct jax_place *p, char ***v, struct error *err)
 {
     int local = p->seats[p->rank].local_rank;

@@ -1,7 +1,7 @@
 /*
- * lightgbm_backend.c - LightGBM's Python module: what get_network_params() of
- * raytrain.lightgbm makes its parameters machines and local_listen_port of. LightGBM
- * has no variables of its own for them.
+ * lightgbm_backend.c - LightGBM's Python module: the variable from which
+ * get_network_params() of raytrain.lightgbm makes the parameters machines and
+ * local_listen_port. LightGBM has no variables of its own for them.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "util/argv.h"
 
 #define NAME "RAYTRAIN_LIGHTGBM_MACHINES"
-/* Linux allows no longer string in an environment, with its NUL. */
+/* The longest string, with its NUL, that Linux allows in an environment. */
 #define VARIABLE_MAX ((size_t)128 * 1024)
 
 static int seats_check(const struct seat *seats, int size, struct error *err)
@@ -21,7 +21,7 @@ static int seats_check(const struct seat *seats, int size, struct error *err)
     for (int r = 0; r < size; r++)
         if (strchr(seats[r].address, ':'))
             return error_set(err, RAYTRAIN_ENOTSUP,
-                             "LightGBM connects by IPv4 alone, and the node of rank %d "
+                             "LightGBM connects by IPv4 only, and the node of rank %d "
                              "has the address %s; name an interface with an IPv4 "
                              "address in GLOO_SOCKET_IFNAME",
                              r, seats[r].address);
@@ -67,8 +67,8 @@ int lightgbm_variables(const struct seat *seats, int size, int rank, char ***var
     return argv_appendf(variables, err, "RAYTRAIN_LIGHTGBM_PORT=%d", seats[rank].port);
 }
 
-/* LightGBM binds its port without SO_REUSEADDR, which the kernel refuses as long as
- * another socket has it: so the port is not held any longer. */
+/* The port is not held any longer: LightGBM binds it without SO_REUSEADDR, which the
+ * kernel refuses while another socket has it. */
 static int lightgbm_fill(struct framework *f, const struct backend *b,
                          struct error *err)
 {

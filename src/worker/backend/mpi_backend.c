@@ -1,11 +1,11 @@
 /*
- * mpi_backend.c - the MPI backend: brings MPI up through PMIx or the PMI bridge, and
- * takes it down without MPI_Finalize.
+ * mpi_backend.c - the MPI backend: starts MPI through PMIx or the PMI bridge, and ends
+ * without MPI_Finalize.
  *
  * Why without: MPI_Finalize of MPICH 4.0 over UCX can hang on several nodes, because it
  * waits in a PMI barrier without making progress on messages. A barrier of our own
  * shows that all messages have arrived; then no rank needs MPI any more, and the
- * process exits as usual: the exit handlers of MPICH, UCX and PMIx cope with that.
+ * process exits as usual, which the exit handlers of MPICH, UCX and PMIx allow.
  *
  * What MPI leaves behind: names in /dev/shm, if a process is killed during the few
  * milliseconds of MPI_Init between their creation and their removal. Everything else is
@@ -36,10 +36,10 @@ struct mpi_backend {
 
 /* ---- Cores ---- */
 
-/* If every rank has a core of its own, a wait polls this often before it yields (some
- * 100 microseconds: to yield costs a system call, and a time slice if another process
- * wants the core). On a crowded node, never: the awaited rank may be waiting for this
- * core. */
+/* If every rank has a core of its own, a wait polls this often before it yields (about
+ * 100 microseconds: a yield costs a system call, and a time slice if another process
+ * wants the core). On a crowded node it yields at once, since the rank for which it
+ * waits may need this core. */
 #define POLLS_UNCROWDED 2000
 
 /* CPUs beyond these are ignored; a node that has more is hardly crowded. */
@@ -50,8 +50,8 @@ struct rank_cpus {
     unsigned char cpus[CPUS_MAX / 8];
 };
 
-/* The system call itself: it fills as many bytes as the kernel has CPUs for, whatever
- * the size of the C library's cpu_set_t. */
+/* The system call itself, since the C library's cpu_set_t may be too small for the CPUs
+ * of the kernel. */
 static void rank_cpus_find(struct rank_cpus *s)
 {
     memset(s, 0, sizeof *s);
@@ -69,9 +69,8 @@ static int bits_count(const unsigned char *bytes, size_t n)
 }
 
 /*
- * The ranks of a node: do they outnumber the cores that they may run on, taken
- * together? Each may be bound to cores of its own, or all to the same ones, so that one
- * rank alone cannot tell.
+ * Do the ranks of a node outnumber the cores that they may run on together? Each may be
+ * bound to cores of its own, or all to the same cores, so one rank cannot tell.
  */
 static int cores_crowded(struct comm *node, bool *crowded, struct error *err)
 {
@@ -92,7 +91,8 @@ static int cores_crowded(struct comm *node, bool *crowded, struct error *err)
     return 0;
 }
 
-/* Only within the node: what all ranks know of each other is to stay small. */
+/* Exchanged within the node only, so that the cost per rank does not grow with the
+ * run. */
 static int polls_choose(struct comm *c, const struct world *world, struct error *err)
 {
     struct comm *node = NULL;
@@ -128,8 +128,8 @@ static int size_check(int expected, struct error *err)
 }
 
 /*
- * The library's communicator and the user's. Without MPI's blocking calls, which on a
- * crowded node take hundreds of times as long.
+ * Make the communicators for raytrain and for the user, without MPI's blocking calls,
+ * which take hundreds of times as long on a crowded node.
  */
 static int comms_create(struct backend *b, struct mpi_backend *m, struct error *err)
 {
@@ -164,13 +164,13 @@ static void open_mpi_prepare(struct env_scope *scope)
 }
 
 /*
- * Wait until all ranks have left MPI_Init. It ends with a fence of PMIx that carries no
+ * Wait until all ranks have left MPI_Init, which ends with a fence of PMIx without
  * data. Under Slurm 22.05 on several nodes, such a fence has been seen to release ranks
  * while another was still exchanging addresses, which then died of the first message to
- * it. A fence that carries data, as this one does, waits for all.
+ * it. A fence with data, as here, waits for all.
  *
  * Then unlink Open MPI's shared memory, which Open MPI does in MPI_Finalize only: each
- * rank has mapped that of its node's other ranks by now.
+ * rank has by now mapped the memory of the other ranks on its node.
  */
 static int open_mpi_settle(struct wireup *w, struct error *err)
 {
@@ -186,10 +186,10 @@ static int open_mpi_settle(struct wireup *w, struct error *err)
 }
 
 /*
- * A group on one node needs no network: UCX need not search for one, which would take
- * as long as all the rest of its start. Nor does it need the kernel to copy between
- * processes (cma): for messages of 8 to 256 KiB, the size of gradients in chunks, that
- * takes twice as long as shared memory, and for large ones no less.
+ * A group on one node needs no network: UCX does not search for one, which would take
+ * as long as the rest of its start. Nor does the kernel copy between processes (cma):
+ * for messages of 8 to 256 KiB, the size of gradients in chunks, that takes twice as
+ * long as shared memory, and it is not faster for large ones.
  */
 static void startup_settings(struct env_scope *scope, const struct world *world)
 {
@@ -198,7 +198,7 @@ static void startup_settings(struct env_scope *scope, const struct world *world)
     if (world->n_nodes == 1)
         env_scope_set(scope, "UCX_TLS", "posix,sysv,self");
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
-    /* It finds the bridge's PMI-1 beside PMIx, and would refuse to choose. */
+    /* MPICH 5 finds the bridge's PMI-1 beside PMIx, and would refuse to choose. */
     env_scope_set(scope, "MPIR_CVAR_PMI_VERSION", "1");
 #endif
 }
@@ -247,8 +247,8 @@ static int mpi_start(struct backend *b, struct wireup *w, struct error *err)
     return 0;
 }
 
-/* If not clean, other ranks may be anywhere, and this one inside an MPI call that was
- * interrupted: touch nothing, the process is about to end. */
+/* If it is not clean, this rank may be inside an MPI call that was interrupted, and
+ * other ranks anywhere: leave everything to the end of the process. */
 static void mpi_shutdown(struct backend *b, bool clean, bool *exit_now)
 {
     struct mpi_backend *m = b->impl;

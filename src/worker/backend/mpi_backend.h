@@ -1,4 +1,4 @@
-/* mpi_backend.h - what the MPI backend offers to callers that speak MPI. */
+/* mpi_backend.h - the MPI communicator for training functions that use MPI. */
 #ifndef RAYTRAIN_BACKEND_MPI_BACKEND_H
 #define RAYTRAIN_BACKEND_MPI_BACKEND_H
 
@@ -6,9 +6,9 @@
 #include "mpi/mpi_comm.h"
 
 /*
- * The communicator that is the training function's own: all workers, in rank order; the
- * library never communicates on it. It belongs to the backend. RAYTRAIN_ENOTSUP, and
- * MPI_COMM_NULL, if b is not the MPI backend.
+ * The communicator for the training function: all workers, in rank order; the library
+ * does not communicate on it. The backend owns it. RAYTRAIN_ENOTSUP, and MPI_COMM_NULL,
+ * if b is not the MPI backend.
  */
 int backend_mpi_user_comm(const struct backend *b, MPI_Comm *comm, struct error *err);
 

@@ -1,4 +1,5 @@
-/* mpi_program.c - see mpi_program.h. */
+/* mpi_program.c - the variables of PMI-1 and PMIx for MPI programs, and their PMIx
+ * server (wireup/child_server.c). */
 #include "backend/mpi_program.h"
 
 #include <stdint.h>
@@ -20,7 +21,7 @@ struct setter {
     void *arg;
 };
 
-static int number_set(const struct setter *s, const char *name, int value)
+static int number_variable_set(const struct setter *s, const char *name, int value)
 {
     char text[16];
 
@@ -28,7 +29,7 @@ static int number_set(const struct setter *s, const char *name, int value)
     return s->set(s->arg, name, text);
 }
 
-/* Unless the user has set it. */
+/* Set the variable unless the user has set it. */
 static int default_set(const struct setter *s, const char *name, const char *value)
 {
     return getenv(name) ? 0 : s->set(s->arg, name, value);
@@ -43,18 +44,19 @@ static int pmi1_set(struct mpi_program *p, const struct setter *s, struct error 
 
     if (wireup_bridge_start_child(p->wireup, &p->fd, err) < 0)
         return -1;
-    if (number_set(s, "PMI_FD", p->fd) < 0 ||
-        number_set(s, "PMI_RANK", place->rank) < 0 ||
-        number_set(s, "PMI_SIZE", place->size) < 0 ||
-        number_set(s, "MPI_LOCALRANKID", place->local_rank) < 0 ||
-        number_set(s, "MPI_LOCALNRANKS", place->local_size) < 0)
+    if (number_variable_set(s, "PMI_FD", p->fd) < 0 ||
+        number_variable_set(s, "PMI_RANK", place->rank) < 0 ||
+        number_variable_set(s, "PMI_SIZE", place->size) < 0 ||
+        number_variable_set(s, "MPI_LOCALRANKID", place->local_rank) < 0 ||
+        number_variable_set(s, "MPI_LOCALNRANKS", place->local_size) < 0)
         return -1;
     return default_set(s, "MPIR_CVAR_PMI_VERSION", "1");
 }
 
 /* ---- PMIx ---- */
 
-/* The variables of all ranks of this node, which the first of them has. */
+/* Give the variables of all ranks of this node, which its first rank has, to all of
+ * them. */
 static int variables_share(struct comm *c, char **variables, size_t *n_variables,
                            struct error *err)
 {
@@ -74,7 +76,7 @@ static int variables_share(struct comm *c, char **variables, size_t *n_variables
     return rc;
 }
 
-/* Set those of the local rank `mine`. */
+/* Set the variables of the local rank `mine`. */
 static int variables_set(const struct setter *s, char *variables, size_t n, int mine)
 {
     int rank = 0;
@@ -94,8 +96,9 @@ static int variables_set(const struct setter *s, char *variables, size_t n, int 
     return 0;
 }
 
-/* A process that knows it can join the programs: not derived from the namespace of the
- * workers, which under Slurm is made of the number of the step. */
+/* A process that knows the secret can join the programs. It is random, since the
+ * namespace of the workers can be guessed: under Slurm it has the number of the
+ * step. */
 static int secret_share(struct comm *c, char secret[SECRET_TEXT_MAX], struct error *err)
 {
     int rc = 0;
@@ -107,8 +110,8 @@ static int secret_share(struct comm *c, char secret[SECRET_TEXT_MAX], struct err
     return rc == 0 ? c->ops->bcast(c, secret, SECRET_TEXT_MAX, 0, err) : -1;
 }
 
-static int server_start(struct mpi_program *p, struct comm *c, char **variables,
-                        size_t *n, struct error *err)
+static int program_server_start(struct mpi_program *p, struct comm *c, char **variables,
+                                size_t *n, struct error *err)
 {
     const struct world *world = wireup_world(p->wireup);
     char secret[SECRET_TEXT_MAX], nspace[sizeof "raytrain-" + SECRET_TEXT_MAX];
@@ -132,7 +135,7 @@ static int pmix_set(struct mpi_program *p, struct comm *c, const struct setter *
 {
     char *variables;
     size_t n;
-    int rc = server_start(p, c, &variables, &n, err);
+    int rc = program_server_start(p, c, &variables, &n, err);
 
     if (rc == 0)
         rc = variables_share(c, &variables, &n, err);

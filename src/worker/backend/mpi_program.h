@@ -1,8 +1,8 @@
 /*
- * mpi_program.h - a child of the worker that is an MPI program: it calls MPI_Init itself,
- * and forms a group with the children of the other ranks, whatever its MPI library is.
- * Some find their group through PMI-1 (MPICH and its relatives), others through PMIx
- * (Open MPI); a child gets what both of them need.
+ * mpi_program.h - a child of the worker that is an MPI program: it calls MPI_Init
+ * itself, and forms a group with the children of the other ranks, whatever its MPI
+ * library is. Some find their group through PMI-1 (MPICH and its relatives), others
+ * through PMIx (Open MPI); a child gets what both need.
  */
 #ifndef RAYTRAIN_BACKEND_MPI_PROGRAM_H
 #define RAYTRAIN_BACKEND_MPI_PROGRAM_H
@@ -12,9 +12,9 @@
 #include "wireup/wireup.h"
 
 /* Open MPI 4 speaks PMIx, but takes a process for a group of one unless Slurm or a
- * daemon of its own has started it. The address of such a daemon, which is used only to
- * start other programs, makes it ask its PMIx server. CPUs are bound already, so Open
- * MPI must not bind them again. */
+ * daemon of Open MPI has started it. The address of such a daemon, which is otherwise
+ * used only to start other programs, makes it ask its PMIx server. CPUs are bound
+ * already, so Open MPI must not bind them again. */
 struct mpi_setting {
     const char *name, *value;
 };
@@ -22,7 +22,7 @@ extern const struct mpi_setting settings_of_open_mpi[]; /* NULL at the end */
 
 struct mpi_program {
     struct wireup *wireup;
-    int fd; /* PMI_FD of the child; -1: there is none */
+    int fd; /* PMI_FD of the child; -1: none */
     struct node_exchange exchange;
 };
 
@@ -32,7 +32,7 @@ int mpi_program_environment(struct mpi_program *p, struct comm *c,
                             void *arg, struct error *err);
 /* As backend_ops.remark. */
 const char *mpi_program_remark(const struct mpi_program *p, bool well);
-/* COLLECTIVE: all programs have ended. Also if none has been started. */
+/* COLLECTIVE, when all programs have ended, or if none has been started. */
 void mpi_program_stop(struct mpi_program *p);
 
 #endif

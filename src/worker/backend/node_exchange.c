@@ -1,4 +1,5 @@
-/* node_exchange.c - see node_exchange.h. */
+/* node_exchange.c - the exchange between the first ranks of the nodes, in steps of
+ * pairs. */
 #include "backend/node_exchange.h"
 
 #include <stdint.h>
@@ -51,8 +52,8 @@ void node_exchange_clear(struct node_exchange *x)
 
 /* ---- The exchange ---- */
 
-/* Send bytes to the node `step` places further on, and receive from the one as many
- * places back. */
+/* Send bytes to the node `step` places after this one, and receive from the node `step`
+ * places before it. */
 static int step_make(const struct node_exchange *x, int step, const void *send,
                      size_t n_send, void *recv, size_t n_recv, struct error *err)
 {
@@ -62,7 +63,7 @@ static int step_make(const struct node_exchange *x, int step, const void *send,
     return x->comm->ops->sendrecv(x->comm, send, n_send, to, recv, n_recv, from, err);
 }
 
-/* sizes[0..n_nodes), of which this node's is known. */
+/* Fill sizes[0..n_nodes), in which this node's is set. */
 static int sizes_get(const struct node_exchange *x, uint64_t *sizes, struct error *err)
 {
     for (int step = 1; step < x->n_nodes; step++) {

@@ -1,4 +1,5 @@
-/* rendezvous.c - see rendezvous.h. */
+/* rendezvous.c - chooses the address of rank 0's node with greeting.c, and holds
+ * ports. */
 #include "config.h"
 
 #include "backend/rendezvous.h"
@@ -13,9 +14,9 @@
 
 #include "backend/greeting.h"
 
-/* How long a node tries to reach the addresses of rank 0's node, and once it has reached
- * one: so much longer for a better one. If the nodes have reached no address in common,
- * they try again, without this haste. */
+/* How long a node tries to reach the addresses of rank 0's node, and how much longer it
+ * tries for a better one when it has reached one. If there is no address that all nodes
+ * have reached, they try again with the whole limit. */
 #define TRY_LIMIT_S    5.0
 #define TRY_PATIENCE_S 0.5
 
@@ -48,7 +49,7 @@ static int candidates_listen(struct greeting_offer *offer, struct greeter **g,
                      "network interface is up, except loopback");
 }
 
-/* All ranks: the addresses that every rank's node reaches. *lacking: the lowest rank
+/* COLLECTIVE: the addresses that every rank's node reaches. *lacking: the lowest rank
  * that has reached none. */
 static int reached_by_all(struct comm *c, uint64_t mine, uint64_t *all, int *lacking,
                           struct error *err)
@@ -101,7 +102,7 @@ static int none_reached(const struct greeting_offer *offer, int lacking,
                      text);
 }
 
-/* All ranks: the first address of the offer that all nodes reach. */
+/* COLLECTIVE: the first address of the offer that all nodes reach. */
 static int winner_find(struct comm *c, const struct world *world,
                        const struct greeting_offer *offer, union address *winner,
                        struct error *err)
@@ -148,7 +149,7 @@ static int several_nodes(struct comm *c, const struct world *world,
 
 /* ---- One node ---- */
 
-/* Loopback has an IPv4 address, except where the kernel has IPv6 alone. */
+/* Loopback has an IPv4 address, unless the kernel has IPv6 only. */
 static int one_node(struct comm *c, union address *winner, struct error *err)
 {
     int fd;

@@ -1,7 +1,7 @@
 /*
  * tensorflow_backend.c - TensorFlow: TF_CONFIG, as
- * tf.distribute.MultiWorkerMirroredStrategy reads it. Every worker is a server, so every
- * rank holds a port until its child listens there.
+ * tf.distribute.MultiWorkerMirroredStrategy reads it. Every worker is a server, so
+ * every rank holds a port until its child listens there.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "backend/framework.h"
 #include "util/argv.h"
 
-/* Linux allows no longer string in an environment, with its NUL. */
+/* The longest string, with its NUL, that Linux allows in an environment. */
 #define VARIABLE_MAX ((size_t)128 * 1024)
 
 /* NULL without memory. */

@@ -14,8 +14,8 @@
 #include "config/train_config.h"
 #include "util/argv.h"
 
-/* Torchrun's, which are ours whatever the environment has. There is no agent whose
- * store the ranks could use. */
+/* The variables of torchrun, which replace those of the environment. There is no agent
+ * whose store the ranks could use. */
 static int torchrun_variables(const struct torch_place *p, char ***v, struct error *err)
 {
     const struct world *w = p->world;
@@ -33,7 +33,7 @@ static int torchrun_variables(const struct torch_place *p, char ***v, struct err
     return argv_appendf(v, err, "TORCHELASTIC_MAX_RESTARTS=%d", p->max_failures);
 }
 
-/* For DeepSpeed, whose launcher sets them in addition: without LOCAL_SIZE it does not use
+/* For DeepSpeed, whose launcher sets these, too: without LOCAL_SIZE it does not use
  * shared memory on CPUs. */
 static int deepspeed_variables(const struct torch_place *p, char ***v,
                                struct error *err)
@@ -62,9 +62,9 @@ static int config_variables(const struct torch_place *p, char ***v, struct error
     return argv_appendf(v, err, "RAYTRAIN_TORCH_TIMEOUT_S=%d", c->timeout_s);
 }
 
-/* Otherwise Accelerate, and the Trainer of Transformers, which asks it, take processes
- * without a GPU for a training of one process each; and with the first alone their device
- * is "cpu:0", to which torch.load() cannot map a checkpoint. */
+/* Without these, Accelerate, and with it the Trainer of Transformers, takes processes
+ * without a GPU for trainings of one process each; with the first one only, their
+ * device is "cpu:0", to which torch.load() cannot map a checkpoint. */
 static int accelerate_variables(char ***v, struct error *err)
 {
     if (getenv("ACCELERATE_USE_CPU"))
@@ -74,8 +74,8 @@ static int accelerate_variables(char ***v, struct error *err)
                : framework_default(v, err, "ACCELERATE_TORCH_DEVICE", "cpu");
 }
 
-/* USE_LIBUV: builds of torch 2.4 and later without libuv, such as Debian's, end with an
- * error unless it is 0; others ignore it or do as well without. */
+/* USE_LIBUV: builds of torch 2.4 and later without libuv, such as Debian's, fail unless
+ * it is 0; others ignore it, or work as well without libuv. */
 static int default_variables(const struct torch_place *p, char ***v, struct error *err)
 {
     char cpus[16];
@@ -122,9 +122,10 @@ static int torch_fill(struct framework *f, const struct backend *b, struct error
     return torch_variables(&place, &f->variables, err);
 }
 
-/* COLLECTIVE: the child sees the GPUs of all ranks on its node, unless these share some: a
- * GPU may not be in the variable twice, so that each sees its own as number 0. First the variable is
- * removed: its value is this worker's own, not one of the user's that is replaced. */
+/* COLLECTIVE: the child sees the GPUs of all ranks on its node, unless ranks share
+ * GPUs: a GPU cannot be in the variable twice, so each child then sees its own as
+ * number 0. The variable is removed first: its value is this worker's own, not a user's
+ * setting. */
 static int gpus_show(struct backend *b, struct error *err)
 {
     struct framework *f = b->impl;

@@ -1,14 +1,14 @@
 /*
  * xgboost_backend.c - XGBoost's Python module: the variables of rabit, without a port.
- * The tracker, through which the processes find each other, is that of the module,
- * whose protocol depends on its version: raytrain.xgboost starts it in rank 0's child.
+ * The processes find each other through the module's tracker, whose protocol depends on
+ * the version: raytrain.xgboost starts it in rank 0's child.
  */
 #include "config.h"
 
 #include "backend/framework.h"
 #include "util/argv.h"
 
-/* Ranks are given in the order of DMLC_TASK_ID as a text. */
+/* The tracker numbers ranks in the order of DMLC_TASK_ID as a text. */
 int xgboost_variables(const struct seat *seats, int size, int rank, char ***variables,
                       struct error *err)
 {
