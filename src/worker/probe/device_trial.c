@@ -1,4 +1,5 @@
-/* device_trial.c - see device_trial.h. */
+/* device_trial.c - copies to each GPU, in a thread that may be left behind, and the
+ * sum. */
 #include "config.h"
 
 #include "probe/device_trial.h"
@@ -87,7 +88,7 @@ static int device_try(int device, int id, double *took_s, struct error *err)
     return rc;
 }
 
-/* Which vendor's, for a worker that has GPUs? The one whose library is here. */
+/* Try the vendor whose library is installed. */
 static int device_try_any(int id, int *device, double *took_s, struct error *err)
 {
     struct error other;
@@ -100,7 +101,7 @@ static int device_try_any(int id, int *device, double *took_s, struct error *err
         return -1;
     rc = device_try(RAYTRAIN_HIP, id, took_s, &other);
     if (rc < 0 && other.code == RAYTRAIN_ENOTSUP)
-        return -1; /* there is neither */
+        return -1; /* neither is installed */
     *device = RAYTRAIN_HIP;
     return rc < 0 ? error_set(err, other.code, "%s", other.text) : 0;
 }
@@ -122,7 +123,7 @@ static json_t *device_describe(int id)
     return one;
 }
 
-/* Freed by the last of the two threads that use it. */
+/* Two threads use it; the last one frees it. */
 struct trial {
     pthread_mutex_t lock;
     pthread_cond_t went_on;
@@ -171,7 +172,8 @@ static struct timespec after(double seconds)
     return t;
 }
 
-/* The caller holds the lock. Has another GPU been tried, or are all of them? */
+/* Wait until another GPU has been tried; false at the end. The caller holds the
+ * lock. */
 static bool trial_goes_on(struct trial *t, int n_tried, double limit_s)
 {
     const struct timespec until = after(limit_s);
@@ -226,7 +228,8 @@ json_t *device_trial_copies(int n, double limit_s, void (*tried)(void *arg), voi
 
 /* ---- A sum over the GPUs of all workers ---- */
 
-/* 1 to ROUND, again and again: float32 holds all whole numbers up to 2^24 alone. */
+/* The numbers are 1 to ROUND, repeated: sums stay below 2^24, up to which float32 is
+ * exact. */
 #define ROUND 16
 
 float device_trial_number(int rank)
@@ -253,7 +256,7 @@ static int sum_compare(const float *numbers, int size, struct error *err)
     return 0;
 }
 
-/* The user's own call. */
+/* Sum by the call that training functions use. */
 static int sum_make(raytrain_context *ctx, struct sides *s, struct error *err)
 {
     raytrain_tensor tensor = {.data = s->memory,
@@ -276,7 +279,7 @@ static int sum_make(raytrain_context *ctx, struct sides *s, struct error *err)
     return device_fetch(s->device, s->id, s->memory, s->back, s->n, err);
 }
 
-/* What was the transport? If it was not NCCL or its like, the reason is asked for again. */
+/* Record the transport. If it was not NCCL or RCCL, ask again for the reason. */
 static int transport_note(raytrain_context *ctx, int device, json_t *sum,
                           struct error *err)
 {

@@ -1,3 +1,7 @@
+/*
+ * link_speed.c - times messages between two ranks, and compares their clocks by the
+ * fastest of several questions.
+ */
 #include "probe/link_speed.h"
 
 #include <stdlib.h>
@@ -10,7 +14,8 @@
 #define LARGE_MANY 8
 #define CLOCK_MANY 20
 
-/* To the peer and back, so often; the lower rank begins. Seconds for all. */
+/* Send to the peer and back `many` times; the lower rank begins. Returns 0, and the
+ * seconds for all in *took. */
 static int bounce(struct comm *comm, int peer, void *buf, size_t n, int many,
                   double *took, struct error *err)
 {
@@ -49,7 +54,7 @@ int link_speed_measure(struct comm *comm, int peer, struct link_speed *speed,
     return rc;
 }
 
-/* The peer's clock, and how long the question took. */
+/* Ask for the peer's clock; *round_s: how long that took. */
 static int clock_ask(struct comm *comm, int peer, double *ahead_s, double *round_s,
                      struct error *err)
 {

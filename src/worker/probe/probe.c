@@ -1,6 +1,7 @@
 /*
- * probe.c - see probe.h. It is an ordinary training function: it gets here as
- * any other does, and ends with a report and a checkpoint.
+ * probe.c - the steps of --check on the ranks, as an ordinary training function, which
+ * ends with a report and a checkpoint. What it tries is in the other files of this
+ * room.
  */
 #include "probe/probe.h"
 
@@ -28,10 +29,11 @@
 #define N_SAVED   (1 << 18) /* float32: 1 MiB */
 #define HOST_ROOM 256
 
-/* For copies to a GPU and back: its driver may have to start. Less than the time after which
- * the launcher, without a sign of progress, says that workers hang (check/trial_run.c). */
+/* For copies to a GPU and back, whose driver may have to start. Shorter than the time
+ * without a sign of progress after which the launcher reports a hang
+ * (check/trial_run.c). */
 #define DEVICE_LIMIT_S 40.0
-/* Of each rank whose GPUs are slow: */
+/* How often a rank whose GPUs are slow shows that it is alive. */
 #define SIGN_S 5.0
 
 struct probe {
@@ -40,7 +42,7 @@ struct probe {
     const struct world *world;
     const char *dir;
     json_t *report;
-    int device; /* of this worker's GPU, with which all ranks can go on; RAYTRAIN_HOST: none */
+    int device; /* kind of this worker's GPU, or RAYTRAIN_HOST if a rank's fail */
     double signed_at;
 };
 
@@ -132,7 +134,7 @@ static int clocks_try(struct probe *p, struct error *err)
                                    p->report, err);
 }
 
-/* Between rank 0 and the first rank of another node, or else the last rank. */
+/* The peer of rank 0: the first rank of another node, or else the last rank. */
 static int link_peer(struct probe *p, int *peer, struct error *err)
 {
     int *node = calloc((size_t)p->comm->size, sizeof *node);
@@ -225,7 +227,7 @@ static int shared_try(struct probe *p, struct error *err)
     return rank_facts_add(p->comm, p->world, "shared", seen, p->report, err);
 }
 
-/* As any training function does it. */
+/* Report and save a checkpoint as any training function does. */
 static int checkpoint_try(struct probe *p, struct error *err)
 {
     float *values = calloc(N_SAVED, sizeof *values);
@@ -253,8 +255,8 @@ static int checkpoint_try(struct probe *p, struct error *err)
     return 0;
 }
 
-/* What is known so far, for the case that the next step never ends. */
-static int report_write(struct probe *p, struct error *err)
+/* Write what is known so far, in case the next step never ends. */
+static int site_report_write(struct probe *p, struct error *err)
 {
     char *path, *text;
     int rc = -1;
@@ -274,7 +276,7 @@ static int report_write(struct probe *p, struct error *err)
 
 /* ---- GPUs ---- */
 
-/* Of the first GPU, if no GPU of this worker has failed. */
+/* The kind of the first GPU, if no GPU of this worker has failed. */
 static int device_of(const json_t *devices)
 {
     for (size_t i = 0; i < json_array_size(devices); i++)
@@ -315,8 +317,8 @@ static int devices_try(struct probe *p, struct error *err)
     return 0;
 }
 
-/* A library that fails is no reason not to finish: all ranks return the same. But if a rank
- * does not answer, there is no more to ask. */
+/* If the library fails, it does so on all ranks, and the check continues. But it ends
+ * if a rank does not answer. */
 static int device_sum_try(struct probe *p, struct error *err)
 {
     json_t *sum;
@@ -326,15 +328,16 @@ static int device_sum_try(struct probe *p, struct error *err)
         return 0;
     sum = json_object();
     json_object_set_new(p->report, "device_sum", sum);
-    if (comm_agree(p->comm, report_write(p, err), err) < 0)
+    if (comm_agree(p->comm, site_report_write(p, err), err) < 0)
         return -1;
-    if (p->comm->rank == 0) /* NCCL's own limit, for all ranks to connect, begins now */
+    /* NCCL's own limit, for all ranks to connect, begins now. */
+    if (p->comm->rank == 0)
         event_add_sign(p->ctx->env.log_dir);
     if (device_trial_sum(p->ctx, p->device, sum, &why) < 0)
         json_object_set_new(sum, "failed", json_text(why.text));
     if (!p->ctx->devices.lost)
         return 0;
-    if (report_write(p, err) == 0)
+    if (site_report_write(p, err) == 0)
         error_set(err, why.code, "%s", why.text);
     return -1;
 }
@@ -352,7 +355,7 @@ static int probe_run(struct probe *p, struct error *err)
         int rc = steps[i](p, err);
 
         if (p->ctx->devices.lost || comm_agree(p->comm, rc, err) < 0 ||
-            report_write(p, err) < 0)
+            site_report_write(p, err) < 0)
             return -1;
     }
     return 0;

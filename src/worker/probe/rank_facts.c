@@ -1,3 +1,7 @@
+/*
+ * rank_facts.c - gathers what each rank knows: its node (site/node_facts.h), CPUs, GPUs
+ * and the MPI library.
+ */
 #include "config.h"
 
 #include "probe/rank_facts.h"
@@ -14,11 +18,10 @@
 #include "util/quote.h"
 #include "wireup/pmix_facts.h"
 
-#define WRITTEN ((size_t)4 << 20) /* by each node, to see how fast that is */
+#define WRITTEN     ((size_t)4 << 20) /* bytes by each node, to measure the speed */
+#define GPU_LIMIT_S 20.0              /* the driver may have to start */
 
 /* COLLECTIVE: one JSON value of each rank; on rank 0 a list of them in `all`. */
-#define GPU_LIMIT_S 20.0 /* the driver may have to start */
-
 static int values_gather(struct comm *comm, json_t *value, json_t **all,
                          struct error *err)
 {
@@ -50,14 +53,14 @@ static int values_gather(struct comm *comm, json_t *value, json_t **all,
     return rc;
 }
 
-static json_t *variable(const char *name)
+static json_t *environment_value(const char *name)
 {
     const char *value = getenv(name);
 
     return value ? json_text(value) : json_null();
 }
 
-/* What it sees of GPUs: the variable of the vendor whose GPUs these are. */
+/* The variable that names the visible GPUs, as the vendor calls it, and its value. */
 static json_t *visible_gpus(void)
 {
     static const char *const names[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
@@ -65,11 +68,11 @@ static json_t *visible_gpus(void)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (getenv(names[i]))
-            return variable(names[i]);
+            return environment_value(names[i]);
     return json_null();
 }
 
-/* The driver's library is not opened if no GPUs were asked for. */
+/* The driver's library is opened only if GPUs were requested. */
 static json_t *own_gpus(void)
 {
     const char *each = getenv("RAYTRAIN_GPUS_PER_WORKER");
@@ -100,7 +103,7 @@ static void node_complete(json_t *node, const char *run_dir)
     json_object_set_new(node, "storage", storage_facts(run_dir, WRITTEN));
 }
 
-/* Of a list with a value per rank, those that are not null. */
+/* The values in a list, one per rank, that are not null. */
 static json_t *without_null(json_t *all)
 {
     json_t *rest = json_array();

@@ -1,6 +1,6 @@
 /*
- * shared_storage.c - see shared_storage.h. Steps: rank 0 acts, all wait for each other, the
- * first rank of each node looks.
+ * shared_storage.c - the steps of the trial: rank 0 acts, all wait for each other, and
+ * the first rank of each node looks at the files.
  */
 #include "probe/shared_storage.h"
 
@@ -21,20 +21,20 @@
 
 enum file { FILE_NEW, FILE_LATE, FILE_OTHER, FILE_LOCK, FILE_PAGE, FILES };
 
-struct trial {
+struct storage_trial {
     struct comm *comm;
     const struct world *world;
     char *path[FILES];
-    int lock; /* descriptor, of rank 0 */
+    int lock; /* rank 0's descriptor */
     json_t *seen;
 };
 
-static bool looks(const struct trial *t)
+static bool looks(const struct storage_trial *t)
 {
     return t->world->local_rank == 0;
 }
 
-static void note(struct trial *t, const char *key, bool is)
+static void note(struct storage_trial *t, const char *key, bool is)
 {
     json_object_set_new(t->seen, key, json_boolean(is));
 }
@@ -57,7 +57,7 @@ static int piece_write(const char *path, int flags, char byte, uint64_t offset,
     return rc;
 }
 
-static int act_create(struct trial *t, struct error *err)
+static int act_create(struct storage_trial *t, struct error *err)
 {
     if (piece_write(t->path[FILE_NEW], FS_CREATE, 'a', 0, err) < 0 ||
         piece_write(t->path[FILE_LATE], FS_CREATE, 'a', 0, err) < 0)
@@ -65,14 +65,14 @@ static int act_create(struct trial *t, struct error *err)
     return piece_write(t->path[FILE_PAGE], FS_CREATE, '0', 0, err);
 }
 
-static int act_change(struct trial *t, struct error *err)
+static int act_change(struct storage_trial *t, struct error *err)
 {
     if (piece_write(t->path[FILE_NEW], O_RDWR, 'b', 0, err) < 0)
         return -1;
     return piece_write(t->path[FILE_NEW], O_RDWR, 'b', PIECE, err);
 }
 
-static int act_rename(struct trial *t, struct error *err)
+static int act_rename(struct storage_trial *t, struct error *err)
 {
     if (piece_write(t->path[FILE_OTHER], FS_CREATE, 'c', 0, err) < 0)
         return -1;
@@ -81,14 +81,14 @@ static int act_rename(struct trial *t, struct error *err)
                : 0;
 }
 
-static int act_lock(struct trial *t, struct error *err)
+static int act_lock(struct storage_trial *t, struct error *err)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
     t->lock = open(t->path[FILE_LOCK], FS_CREATE, 0666);
     if (t->lock < 0)
         return fs_error(err, "create", t->path[FILE_LOCK]);
-    /* Those that look find out, too, if one of them fails. */
+    /* The ranks that look find out, too, if a lock has failed. */
     (void)fcntl(t->lock, F_SETLK, &whole);
     (void)flock(t->lock, LOCK_EX | LOCK_NB);
     return 0;
@@ -113,21 +113,21 @@ static char byte_at(const char *path, uint64_t offset, uint64_t *size)
     return byte;
 }
 
-/* A node may remember for some time that there is no such file. */
-static void look_absent(struct trial *t)
+/* A node may cache for some time that the file does not exist. */
+static void look_absent(struct storage_trial *t)
 {
     struct stat st;
 
     (void)stat(t->path[FILE_LATE], &st);
 }
 
-static void look_new(struct trial *t)
+static void look_new(struct storage_trial *t)
 {
     note(t, "appears", byte_at(t->path[FILE_NEW], 0, NULL) == 'a');
     note(t, "absent", byte_at(t->path[FILE_LATE], 0, NULL) == 'a');
 }
 
-static void look_changed(struct trial *t)
+static void look_changed(struct storage_trial *t)
 {
     uint64_t size = 0;
 
@@ -135,13 +135,13 @@ static void look_changed(struct trial *t)
     note(t, "grows", size == 2 * PIECE);
 }
 
-static void look_renamed(struct trial *t)
+static void look_renamed(struct storage_trial *t)
 {
     note(t, "renamed", byte_at(t->path[FILE_NEW], 0, NULL) == 'c');
 }
 
-/* rc: of the attempt to take a lock that rank 0 holds. */
-static void lock_note(struct trial *t, const char *key, int rc)
+/* rc: the result of an attempt to take a lock that rank 0 holds. */
+static void lock_note(struct storage_trial *t, const char *key, int rc)
 {
     if (rc == 0 || errno == EWOULDBLOCK || errno == EACCES)
         note(t, key, rc < 0);
@@ -149,7 +149,7 @@ static void lock_note(struct trial *t, const char *key, int rc)
         json_object_set_new(t->seen, key, json_string(strerror(errno)));
 }
 
-static void look_locked(struct trial *t)
+static void look_locked(struct storage_trial *t)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd;
@@ -172,7 +172,7 @@ static void look_locked(struct trial *t)
     close(fd);
 }
 
-static void look_page(struct trial *t)
+static void look_page(struct storage_trial *t)
 {
     int node = t->world->node_rank;
     struct error unheard;
@@ -181,8 +181,8 @@ static void look_page(struct trial *t)
                 (uint64_t)node * PIECE, &unheard);
 }
 
-/* Rank 0 looks at what all nodes wrote, for all of them. */
-static void page_judge(struct trial *t, bool *kept)
+/* Rank 0 checks what all nodes wrote, for all of them. */
+static void page_judge(struct storage_trial *t, bool *kept)
 {
     fs_look_again(t->path[FILE_PAGE]);
     for (int i = 0; i < t->world->n_nodes; i++)
@@ -193,14 +193,14 @@ static void page_judge(struct trial *t, bool *kept)
 /* ---- The steps ---- */
 
 static const struct {
-    int (*act)(struct trial *t, struct error *err);
-    void (*look)(struct trial *t);
+    int (*act)(struct storage_trial *t, struct error *err);
+    void (*look)(struct storage_trial *t);
 } steps[] = {
     {NULL, look_absent},        {act_create, look_new},  {act_change, look_changed},
     {act_rename, look_renamed}, {act_lock, look_locked}, {NULL, look_page},
 };
 
-static int steps_make(struct trial *t, struct error *err)
+static int trial_steps_make(struct storage_trial *t, struct error *err)
 {
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         int rc = 0;
@@ -217,7 +217,7 @@ static int steps_make(struct trial *t, struct error *err)
     return 0;
 }
 
-static int page_share(struct trial *t, struct error *err)
+static int page_share(struct storage_trial *t, struct error *err)
 {
     size_t n = (size_t)t->world->n_nodes;
     bool *kept = calloc(n, sizeof *kept);
@@ -234,7 +234,7 @@ static int page_share(struct trial *t, struct error *err)
     return rc;
 }
 
-static int paths_make(struct trial *t, const char *dir, struct error *err)
+static int paths_make(struct storage_trial *t, const char *dir, struct error *err)
 {
     for (int i = 0; i < FILES; i++)
         if (asprintf(&t->path[i], "%s/shared-%d", dir, i) < 0) {
@@ -247,11 +247,12 @@ static int paths_make(struct trial *t, const char *dir, struct error *err)
 int shared_storage_try(struct comm *comm, const struct world *world, const char *dir,
                        json_t **seen, struct error *err)
 {
-    struct trial t = {.comm = comm, .world = world, .lock = -1, .seen = json_object()};
+    struct storage_trial t = {
+        .comm = comm, .world = world, .lock = -1, .seen = json_object()};
     int rc = comm_agree(comm, paths_make(&t, dir, err), err);
 
     if (rc == 0)
-        rc = steps_make(&t, err);
+        rc = trial_steps_make(&t, err);
     if (rc == 0)
         rc = page_share(&t, err);
     if (t.lock >= 0)
