@@ -1,5 +1,6 @@
 /*
- * bucket_parts.c - see bucket_parts.h.
+ * bucket_parts.c - cuts a bucket at the rows of its tensors that are nearest to equal
+ * parts.
  */
 #include "reduce/bucket_parts.h"
 
@@ -14,7 +15,7 @@ size_t bucket_parts_row(const raytrain_tensor *t)
     return n;
 }
 
-/* The beginning of a row, or the end of the last one, that is nearest to the element. */
+/* The boundary of a row that is nearest to the element. */
 static size_t row_near(const struct parted_bucket *b, size_t element)
 {
     for (size_t i = 0; i < b->n; i++) {

@@ -1,8 +1,8 @@
 /*
- * bucket_parts.h - which elements of a bucket, and of its tensors, are whose: the arithmetic
- * of weight-update sharding. Each rank has a part of about the same size; parts follow
- * each other in the order of the ranks, and begin at whole rows of the tensors, so that
- * the part of a tensor is a slab of it.
+ * bucket_parts.h - which elements of a bucket, and of its tensors, belong to which
+ * rank: the arithmetic of weight-update sharding. Each rank has a part of about the
+ * same size; parts are in the order of the ranks, and begin at rows of the tensors, so
+ * that the part of a tensor is a slab of it.
  */
 #ifndef RAYTRAIN_REDUCE_BUCKET_PARTS_H
 #define RAYTRAIN_REDUCE_BUCKET_PARTS_H
@@ -10,7 +10,8 @@
 #include <raytrain.h>
 #include <stddef.h>
 
-/* A bucket that is cut into parts: tensor i is at element offsets[i], and they fill it. */
+/* A bucket that is cut into parts: tensor i is at element offsets[i], and they
+ * fill it. */
 struct parted_bucket {
     const raytrain_tensor *tensors;
     const size_t *offsets;
@@ -21,10 +22,10 @@ struct parted_bucket {
  * without dimensions is one row. */
 size_t bucket_parts_row(const raytrain_tensor *t);
 
-/* cuts[0..size]: rank r's part is from element cuts[r] up to cuts[r + 1]. */
+/* cuts[0..size]: rank r's part is elements [cuts[r], cuts[r + 1]). */
 void bucket_parts_cut(const struct parted_bucket *b, int size, size_t cuts[]);
 
-/* Where cut number k of the bucket is in its tensor i: 0 .. the tensor's elements. */
+/* The place of cut k of the bucket in its tensor i: 0 to the number of its elements. */
 size_t bucket_parts_cut_in(const struct parted_bucket *b, const size_t cuts[], int k,
                            size_t i);
 

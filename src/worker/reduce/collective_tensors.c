@@ -1,12 +1,12 @@
 /*
- * collective_tensors.c - the collectives of raytrain.h for tensors, whose data may be on a
- * device.
+ * collective_tensors.c - the collectives of raytrain.h for tensors, whose data may be
+ * on a device.
  *
- * If those of all ranks are on GPUs that can form a group (device_group.c), they are queued
- * there. Else what is on a GPU is copied to host memory, through pinned pieces, and the result
- * back; what is only copied between ranks stays there, if the MPI library says that it takes
- * such memory. So ranks need not all have them on the same kind of device, and then get the bits
- * of a call in host memory.
+ * If the tensors of all ranks are on GPUs that can form a group (device_group.c), calls
+ * are queued there. Else tensors on GPUs are copied to host memory, through pinned
+ * pieces, and results back; but a call that only copies between ranks uses GPU memory
+ * if the MPI library accepts it. So ranks may have their tensors on different kinds of
+ * devices, and get the same bits as in host memory.
  */
 #include "session/session.h"
 
@@ -18,18 +18,18 @@
 #include "session/collective_calls.h"
 #include "util/tensor.h"
 
-/* A tensor of a call, and its data in host memory: its own, or room for a copy. */
-struct staged {
-    const raytrain_tensor *tensor; /* NULL: there is none */
+/* A tensor of a call, and its data in host memory: the tensor's own, or a copy. */
+struct staged_tensor {
+    const raytrain_tensor *tensor; /* NULL: none */
     uint64_t bytes;
     void *data;
 };
 
-/* A call, and how it is made. */
+/* A call and its arguments. */
 struct call {
     const char *name;
     raytrain_context *ctx;
-    struct staged send, recv; /* a call in place has no `send` */
+    struct staged_tensor send, recv; /* a call in place has no `send` */
     raytrain_op op;
     int root;
     bool reads, writes; /* this rank's `recv` */
@@ -44,7 +44,7 @@ struct call {
 
 /* ---- Tensors ---- */
 
-static int tensor_init(struct staged *s, struct error *err)
+static int tensor_init(struct staged_tensor *s, struct error *err)
 {
     const raytrain_tensor *t = s->tensor;
 
@@ -58,7 +58,7 @@ static int tensor_init(struct staged *s, struct error *err)
     return device_check(t->device, t->device_id, t->data, s->bytes, err);
 }
 
-static enum comm_place place_of(const raytrain_tensor *t)
+static enum comm_place staged_place(const raytrain_tensor *t)
 {
     switch ((raytrain_device)t->device) {
     case RAYTRAIN_CUDA:
@@ -71,14 +71,15 @@ static enum comm_place place_of(const raytrain_tensor *t)
     return COMM_HOST;
 }
 
-/* Room for a copy; or no copy, if the communicator takes the memory as it is. */
-static int staged_room(struct staged *s, const struct comm *direct, struct error *err)
+/* Allocate a copy, unless the communicator accepts the memory as it is. */
+static int staged_room(struct staged_tensor *s, const struct comm *direct,
+                       struct error *err)
 {
     const raytrain_tensor *t = s->tensor;
 
     if (!t || t->device == RAYTRAIN_HOST || s->bytes == 0)
         return 0;
-    if (direct && comm_reaches(direct, place_of(t)))
+    if (direct && comm_reaches(direct, staged_place(t)))
         return device_wait_caller(t->device, t->device_id, err);
     s->data = malloc(s->bytes);
     if (!s->data)
@@ -88,12 +89,12 @@ static int staged_room(struct staged *s, const struct comm *direct, struct error
     return 0;
 }
 
-static bool is_copy(const struct staged *s)
+static bool is_copy(const struct staged_tensor *s)
 {
     return s->tensor && s->data && s->data != s->tensor->data;
 }
 
-static int staged_fetch(const struct staged *s, struct error *err)
+static int staged_fetch(const struct staged_tensor *s, struct error *err)
 {
     const raytrain_tensor *t = s->tensor;
 
@@ -102,7 +103,7 @@ static int staged_fetch(const struct staged *s, struct error *err)
                : 0;
 }
 
-static int staged_store(const struct staged *s, struct error *err)
+static int staged_store(const struct staged_tensor *s, struct error *err)
 {
     const raytrain_tensor *t = s->tensor;
 
@@ -111,20 +112,20 @@ static int staged_store(const struct staged *s, struct error *err)
                       : 0;
 }
 
-static void staged_clear(struct staged *s)
+static void staged_clear(struct staged_tensor *s)
 {
     if (is_copy(s))
         free(s->data);
 }
 
-static size_t elements(const struct staged *s)
+static size_t elements(const struct staged_tensor *s)
 {
     return s->bytes / raytrain_dtype_size(s->tensor->dtype);
 }
 
 /* ---- A call ---- */
 
-static int failed(const struct call *c)
+static int call_failed(const struct call *c)
 {
     error_prefix(&c->ctx->error, "%s", c->name);
     return session_status(c->ctx, -1);
@@ -150,7 +151,7 @@ static int host_run(struct call *c)
         rc = staged_store(&c->recv, &c->ctx->error);
     staged_clear(&c->recv);
     staged_clear(&c->send);
-    return rc < 0 ? failed(c) : status;
+    return rc < 0 ? call_failed(c) : status;
 }
 
 static bool devices_may(const struct call *c)
@@ -170,7 +171,7 @@ static int devices_queue(const struct call *c, struct device_group *g,
                : device_group_end(g, err);
 }
 
-/* *made: it was, on GPUs, with this status or without success. */
+/* *made: the call was made on GPUs, and the status is its result. */
 static int devices_run(const struct call *c, bool *made)
 {
     struct error *err = &c->ctx->error;
@@ -181,12 +182,12 @@ static int devices_run(const struct call *c, bool *made)
     if (c->match(c, &devices) < 0)
         return session_status(c->ctx, -1);
     if (devices && session_devices(c->ctx, c->recv.tensor, &g, err) < 0)
-        return failed(c);
+        return call_failed(c);
     *made = g != NULL;
-    return g && devices_queue(c, g, err) < 0 ? failed(c) : RAYTRAIN_OK;
+    return g && devices_queue(c, g, err) < 0 ? call_failed(c) : RAYTRAIN_OK;
 }
 
-/* The tensors are checked. */
+/* Make the call; its tensors have been checked. */
 static int call_run(struct call *c)
 {
     bool made = false;
@@ -233,7 +234,7 @@ int raytrain_allreduce_tensor(raytrain_context *ctx, const raytrain_tensor *tens
     if (!ctx || !tensor)
         return session_null(ctx, __func__, ctx ? "tensor" : "context");
     if (tensor_init(&c.recv, &ctx->error) < 0)
-        return failed(&c);
+        return call_failed(&c);
     if (ctx->comm->size == 1)
         return allreduce_host(&c); /* checks the arguments */
     c.reads = c.writes = true;
@@ -273,7 +274,7 @@ int raytrain_broadcast_tensor(raytrain_context *ctx, const raytrain_tensor *tens
     if (!ctx || !tensor)
         return session_null(ctx, __func__, ctx ? "tensor" : "context");
     if (tensor_init(&c.recv, &ctx->error) < 0)
-        return failed(&c);
+        return call_failed(&c);
     if (ctx->comm->size == 1)
         return broadcast_host(&c); /* checks the arguments */
     c.reads = ctx->comm->rank == root;
@@ -285,7 +286,7 @@ int raytrain_broadcast_tensor(raytrain_context *ctx, const raytrain_tensor *tens
 
 static int gathered_check(const struct call *c, struct error *err)
 {
-    const struct staged *send = &c->send, *recv = &c->recv;
+    const struct staged_tensor *send = &c->send, *recv = &c->recv;
     const int size = c->ctx->comm->size;
 
     if (send->tensor->dtype == recv->tensor->dtype &&
@@ -334,6 +335,6 @@ int raytrain_allgather_tensor(raytrain_context *ctx, const raytrain_tensor *send
         return session_null(ctx, __func__, ctx ? "tensor" : "context");
     if (tensor_init(&c.send, &ctx->error) < 0 ||
         tensor_init(&c.recv, &ctx->error) < 0 || gathered_check(&c, &ctx->error) < 0)
-        return failed(&c);
+        return call_failed(&c);
     return call_run(&c);
 }

@@ -1,6 +1,6 @@
 /*
- * device_group.c - the group of GPUs (device/group.h) on which the user's collectives of tensors
- * are, if there can be one: made by the first such call.
+ * device_group.c - makes the group of GPUs (device/group.h) for the user's collectives
+ * of tensors at the first such call, if there can be one.
  */
 #include "session/session.h"
 
@@ -22,7 +22,7 @@ bool session_devices_may(const raytrain_context *ctx, const raytrain_tensor *ten
 }
 
 /* device_group_env.share */
-static int id_share(void *arg, void *id, size_t n, struct error *err)
+static int group_id_share(void *arg, void *id, size_t n, struct error *err)
 {
     const raytrain_context *ctx = arg;
     struct wireup *w = ctx->env.wireup;
@@ -63,7 +63,7 @@ static void absent(void *arg, char list[RANK_LIST_MAX])
     collective_wait_absent(&ctx->waiting, list);
 }
 
-/* Rank 0 reports it, once. */
+/* Rank 0 reports once that tensors go through host memory. */
 static void staged(raytrain_context *ctx, const struct error *why)
 {
     if (!ctx->devices.said && ctx->comm->rank == 0)
@@ -73,8 +73,8 @@ static void staged(raytrain_context *ctx, const struct error *why)
     ctx->devices.said = true;
 }
 
-/* NCCL has failed, on all ranks for the same reason. With "auto", and if all ranks are there,
- * the tensors go through host memory from now on. */
+/* NCCL has failed, on all ranks for the same reason. With "auto", and if no rank is
+ * lost, tensors go through host memory from now on. */
 static int failure_take(raytrain_context *ctx, bool lost, struct error *err)
 {
     bool falls_back =
@@ -103,7 +103,7 @@ int session_devices_group(raytrain_context *ctx, struct comm *comm, int device, 
     struct device_group_env env = {.comm = comm,
                                    .device = device,
                                    .id = id,
-                                   .share = id_share,
+                                   .share = group_id_share,
                                    .share_arg = ctx,
                                    .limit_s = cfg->failure_config.start_timeout_s,
                                    .announce = announce,

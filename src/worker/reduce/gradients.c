@@ -1,5 +1,5 @@
 /*
- * gradients.c - see gradients.h.
+ * gradients.c - checks of the list of gradients, and its comparison between ranks.
  */
 #include "reduce/gradients.h"
 
@@ -12,7 +12,7 @@
 #include "session/reducible.h"
 #include "util/tensor.h"
 
-/* With room for what alignment adds. */
+/* Leaves room for alignment. */
 #define BYTES_MAX (SIZE_MAX / 4)
 
 size_t gradient_elements(const raytrain_tensor *t)
@@ -32,8 +32,8 @@ size_t gradient_bytes(const raytrain_tensor *t)
 /* ---- Is the list valid? ---- */
 
 /* `what` is "gradient" or "parameter". */
-static int place_check(const struct gradients *g, const raytrain_tensor *t,
-                       const char *what, size_t i, struct error *err)
+static int gradient_place_check(const struct gradients *g, const raytrain_tensor *t,
+                                const char *what, size_t i, struct error *err)
 {
     const raytrain_tensor *first = &g->list[0];
     char here[TENSOR_PLACE_MAX], there[TENSOR_PLACE_MAX];
@@ -49,7 +49,7 @@ static int place_check(const struct gradients *g, const raytrain_tensor *t,
                      tensor_place(first, there));
 }
 
-/* Is it memory of its GPU? Of a tensor that is otherwise correct. */
+/* Is the tensor in memory of its GPU? It has been checked otherwise. */
 static int memory_check(const struct gradients *g, const raytrain_tensor *t,
                         const char *what, size_t i, struct error *err)
 {
@@ -69,7 +69,7 @@ static int gradient_check(const struct gradients *g, size_t i, uint64_t *total,
     const struct reducible *type = reducible_find(t->dtype);
     uint64_t bytes;
 
-    if (place_check(g, t, "gradient", i, err) < 0)
+    if (gradient_place_check(g, t, "gradient", i, err) < 0)
         return -1;
     if (!type || !type->has_mean)
         return error_set(err, RAYTRAIN_EINVAL,
@@ -99,14 +99,14 @@ static int param_check(const struct gradients *g, size_t i, uint64_t *total,
     uint64_t bytes = (uint64_t)gradient_elements(gradient);
     bool same = t->ndim == gradient->ndim;
 
-    if (place_check(g, t, "parameter", i, err) < 0)
+    if (gradient_place_check(g, t, "parameter", i, err) < 0)
         return -1;
     for (int d = 0; same && d < t->ndim; d++)
         same = t->shape[d] == gradient->shape[d];
     if (!same || width == 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "%s: parameter %zu has %s than its gradient", g->call, i,
-                         same ? "another kind of elements" : "another shape");
+                         same ? "another element type" : "another shape");
     if (__builtin_mul_overflow(bytes, width, &bytes) || bytes > BYTES_MAX ||
         (*total += bytes) > BYTES_MAX)
         return error_set(err, RAYTRAIN_EINVAL,
@@ -133,7 +133,7 @@ int gradients_check(const struct gradients *g, struct error *err)
     return 0;
 }
 
-/* ---- Is it the same on every rank? Nothing has been checked yet. ---- */
+/* ---- Is the list, which has not been checked, the same on every rank? ---- */
 
 /* " [2,3]"; returns its length. */
 static size_t shape_say(const raytrain_tensor *t, char *text, size_t room)
@@ -181,9 +181,9 @@ static uint64_t tensor_hash(const raytrain_tensor *t, uint64_t seed)
     return XXH3_64bits_withSeed(face, sizeof face, seed);
 }
 
-/* A hash of everything that must be the same: types, shapes and kinds of memory in their
- * order, which tensors get the reducer's memory, how many have parameters, and the size of
- * buckets. */
+/* A hash of everything that must be the same: types, shapes and kinds of memory in
+ * their order, which tensors get the reducer's memory, how many have parameters, and
+ * the size of buckets. */
 static uint64_t gradients_hash(const struct gradients *g)
 {
     uint64_t numbers[] = {g->bucket_bytes, g->n_params, g->params != NULL};

@@ -3,10 +3,10 @@
  *
  * How a bucket gets from rank to rank is left to a transport (reducer_impl.h).
  *
- * Invariants: buckets start in index order, the same on every rank; done <= started <= due
- * <= n_buckets. A bucket is due once all of its tensors and all buckets before it are ready;
- * all buckets below `done` are finished. Which are due depends on the caller alone, which are
- * started on time as well. Between steps nothing is due.
+ * Invariants: buckets start in index order, the same on every rank; done <= started <=
+ * due <= n_buckets. A bucket is due once all of its tensors and all buckets before it
+ * are ready; all buckets below `done` are finished. `due` depends on the caller only,
+ * `started` also on time. Between steps no bucket is due.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static int buckets_start(raytrain_reducer *r, struct error *err)
     return 0;
 }
 
-/* Start what can be started, and let what is in progress get on. */
+/* Start the buckets that can be started, and advance those in progress. */
 static int buckets_poll(raytrain_reducer *r, struct error *err)
 {
     if (buckets_start(r, err) < 0)
@@ -57,8 +57,8 @@ static int buckets_poll(raytrain_reducer *r, struct error *err)
     return 0;
 }
 
-/* Wait until all buckets that are due have finished. A waiting rank soon yields its core;
- * once a second it checks whether it has waited for too long. */
+/* Wait until all buckets that are due have finished. A waiting rank soon yields its
+ * core; once a second it checks whether it has waited too long. */
 static int buckets_drain(raytrain_reducer *r, double at_most_s, struct error *err)
 {
     double begun = clock_now(), checked = 0;
@@ -136,7 +136,7 @@ static int transport_choose(raytrain_reducer *r, struct error *err)
     if (session_devices_group(r->ctx, r->comm, r->device, r->device_id, &r->group,
                               &lost, err) < 0) {
         if (lost)
-            r->comm = NULL; /* it is left to the MPI library */
+            r->comm = NULL; /* the MPI library may still use it */
         return -1;
     }
     if (r->group)
@@ -186,7 +186,8 @@ static int reducer_create(raytrain_context *ctx, const struct gradients *mine,
     if (!mine->list)
         return session_null(ctx, mine->call, "list of gradients");
     if (mine->n == 0) {
-        error_set(&ctx->error, RAYTRAIN_EINVAL, "%s: there is no gradient", mine->call);
+        error_set(&ctx->error, RAYTRAIN_EINVAL, "%s: there are no gradients",
+                  mine->call);
         return RAYTRAIN_EINVAL;
     }
     return session_status(ctx, reducer_make(ctx, mine, reducer));
@@ -195,10 +196,8 @@ static int reducer_create(raytrain_context *ctx, const struct gradients *mine,
 int raytrain_reducer_create(raytrain_context *ctx, const raytrain_tensor grads[],
                             size_t n, size_t bucket_bytes, raytrain_reducer **reducer)
 {
-    const struct gradients mine = {.call = "raytrain_reducer_create",
-                                   .list = grads,
-                                   .n = n,
-                                   .bucket_bytes = bucket_bytes};
+    const struct gradients mine = {
+        .call = __func__, .list = grads, .n = n, .bucket_bytes = bucket_bytes};
 
     return reducer_create(ctx, &mine, reducer);
 }
@@ -208,7 +207,7 @@ int raytrain_reducer_create_sharded(raytrain_context *ctx,
                                     const raytrain_tensor params[], size_t n_params,
                                     size_t bucket_bytes, raytrain_reducer **reducer)
 {
-    const struct gradients mine = {.call = "raytrain_reducer_create_sharded",
+    const struct gradients mine = {.call = __func__,
                                    .list = grads,
                                    .n = n,
                                    .bucket_bytes = bucket_bytes,
@@ -230,11 +229,11 @@ static int usage_error(raytrain_reducer *r, const char *call, size_t i,
 void *raytrain_reducer_data(raytrain_reducer *r, size_t i)
 {
     if (!r) {
-        session_null(NULL, "raytrain_reducer_data", "reducer");
+        session_null(NULL, __func__, "reducer");
         return NULL;
     }
     if (i >= r->n) {
-        usage_error(r, "raytrain_reducer_data", i, "is not one of this reducer");
+        usage_error(r, __func__, i, "does not exist in this reducer");
         return NULL;
     }
     return r->tensors[i].data;
@@ -250,14 +249,13 @@ int reducer_broken_error(raytrain_reducer *r)
 int raytrain_reducer_ready(raytrain_reducer *r, size_t i)
 {
     if (!r)
-        return session_null(NULL, "raytrain_reducer_ready", "reducer");
+        return session_null(NULL, __func__, "reducer");
     if (r->broken)
         return reducer_broken_error(r);
     if (i >= r->n)
-        return usage_error(r, "raytrain_reducer_ready", i,
-                           "is not one of this reducer");
+        return usage_error(r, __func__, i, "does not exist in this reducer");
     if (r->is_ready[i])
-        return usage_error(r, "raytrain_reducer_ready", i, "is already ready");
+        return usage_error(r, __func__, i, "is already ready");
     r->is_ready[i] = true;
     r->buckets[r->bucket_of[i]].ready++;
     return r->comm->size == 1
@@ -268,12 +266,12 @@ int raytrain_reducer_ready(raytrain_reducer *r, size_t i)
 int raytrain_reducer_wait(raytrain_reducer *r)
 {
     if (!r)
-        return session_null(NULL, "raytrain_reducer_wait", "reducer");
+        return session_null(NULL, __func__, "reducer");
     if (r->broken)
         return reducer_broken_error(r);
     for (size_t i = 0; i < r->n; i++) {
         if (!r->is_ready[i])
-            return usage_error(r, "raytrain_reducer_wait", i, "is not ready yet");
+            return usage_error(r, __func__, i, "is not ready yet");
     }
     if (r->comm->size > 1 && step_end(r, &r->ctx->error) < 0)
         return session_status(r->ctx, -1);
@@ -281,7 +279,7 @@ int raytrain_reducer_wait(raytrain_reducer *r)
     return RAYTRAIN_OK;
 }
 
-/* Is no bucket under way between ranks? */
+/* Is no bucket in progress between ranks? */
 static bool is_idle(const raytrain_reducer *r)
 {
     for (size_t i = r->done; i < r->started; i++)
@@ -290,9 +288,9 @@ static bool is_idle(const raytrain_reducer *r)
     return true;
 }
 
-/* The memory of buckets in progress belongs to the MPI library. If they do not finish
- * in time, because another worker is gone, the memory is left to it: this process is
- * about to end. */
+/* The MPI library uses the memory of buckets in progress. If they do not finish in
+ * time, because another worker is gone, the memory is not freed: this process is about
+ * to end. */
 void raytrain_reducer_destroy(raytrain_reducer *r)
 {
     struct error ignored;
@@ -301,7 +299,7 @@ void raytrain_reducer_destroy(raytrain_reducer *r)
     if (!r)
         return;
     if (!r->broken && r->done < r->due)
-        (void)buckets_drain(r, ABANDON_S, &ignored); /* is_idle() tells */
+        (void)buckets_drain(r, ABANDON_S, &ignored); /* is_idle() shows the result */
     idle = is_idle(r);
     if (r->transport)
         idle = r->transport->close(r, idle);

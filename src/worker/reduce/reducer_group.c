@@ -1,14 +1,16 @@
 /*
- * reducer_group.c - the transport of gradients on GPUs that form a group (device/group.h):
- * buckets are reduced by the library of the GPUs, in place and without host memory.
+ * reducer_group.c - the transport of gradients on GPUs that form a group
+ * (device/group.h): buckets are reduced by the library of the GPUs, in place and
+ * without host memory.
  *
- * The host queues a bucket once all of its gradients are complete, and goes on. The group's
- * stream comes after the caller's at each ready(), and the caller's after the group's at the
- * end of a step. So this process waits neither for the GPU nor for other ranks.
+ * The host queues a bucket once all of its gradients are complete, and goes on. The
+ * group's stream comes after the caller's at each ready(), and the caller's after the
+ * group's at the end of a step. So this process waits neither for the GPU nor for other
+ * ranks.
  *
- * Tensors that are not adjacent are combined one by one, in one call of the library, except
- * in a sharded bucket. The parameters of a sharded bucket are copied between ranks at once if
- * they lie in memory as its gradients do, else one by one.
+ * Tensors that are not adjacent are combined one by one, in one call of the library,
+ * except in a sharded bucket. The parameters of a sharded bucket are copied between
+ * ranks at once if they lie in memory as its gradients do, else one by one.
  */
 #include <stdlib.h>
 
@@ -16,11 +18,11 @@
 #include "reduce/reducer_impl.h"
 
 struct grouped {
-    struct device_stream *stream; /* for memory alone */
+    struct device_stream *stream; /* for memory only */
     void *device_memory;          /* for tensors without memory of their own */
-    struct device_span *spans;    /* of the tensors of one bucket */
-    size_t *cuts;                 /* of one tensor, or of the parameters of a bucket */
-    char **params; /* of each bucket: where its parameters begin; NULL: one by one */
+    struct device_span *spans;    /* the tensors of one bucket */
+    size_t *cuts;  /* for one tensor, or for the parameters of a bucket */
+    char **params; /* for each bucket: where its parameters begin; NULL: one by one */
 };
 
 static int grouped_open(raytrain_reducer *r, struct error *err)
@@ -57,7 +59,7 @@ static int group_ready(raytrain_reducer *r, struct error *err)
     return device_group_begin(r->group, err);
 }
 
-static raytrain_dtype dtype_of(const raytrain_reducer *r, const struct bucket *b)
+static raytrain_dtype bucket_dtype(const raytrain_reducer *r, const struct bucket *b)
 {
     return r->tensors[b->first].dtype;
 }
@@ -73,7 +75,7 @@ static int bucket_allreduce(raytrain_reducer *r, const struct bucket *b,
     for (size_t i = b->first; !b->span && i < b->first + b->n; i++)
         spans[n++] =
             (struct device_span){r->tensors[i].data, gradient_elements(&r->tensors[i])};
-    return device_group_allreduce(r->group, spans, n, dtype_of(r, b), RAYTRAIN_MEAN,
+    return device_group_allreduce(r->group, spans, n, bucket_dtype(r, b), RAYTRAIN_MEAN,
                                   err);
 }
 
@@ -92,7 +94,7 @@ static int bucket_reduce_parts(raytrain_reducer *r, const struct bucket *b,
                                struct error *err)
 {
     if (b->span)
-        return device_group_reduce_parts(r->group, b->span, b->cuts, dtype_of(r, b),
+        return device_group_reduce_parts(r->group, b->span, b->cuts, bucket_dtype(r, b),
                                          RAYTRAIN_MEAN, err);
     for (size_t i = b->first; i < b->first + b->n; i++)
         if (gradient_elements(&r->tensors[i]) > 0 && tensor_reduce_parts(r, i, err) < 0)
@@ -107,9 +109,8 @@ static int group_start(raytrain_reducer *r, struct bucket *b, bool *started,
     return b->cuts ? bucket_reduce_parts(r, b, err) : bucket_allreduce(r, b, err);
 }
 
-/* What has failed, on any rank, is seen in one of the next steps: nothing waits for it
- * here. */
-static int group_settle(raytrain_reducer *r, struct error *err)
+/* Does not wait: a failure on any rank is seen in one of the next steps. */
+static int reducer_group_settle(raytrain_reducer *r, struct error *err)
 {
     return device_group_check(r->group, err) < 0 ? -1 : device_group_end(r->group, err);
 }
@@ -121,8 +122,8 @@ static const raytrain_tensor *param_of(const raytrain_reducer *r, size_t i)
     return &r->tensors[r->n + i];
 }
 
-/* Where the parameters of a bucket begin, if they are one piece of memory, of one type, and in
- * the order of the gradients; else NULL. */
+/* Where the parameters of a bucket begin, if they are one piece of memory, of one type,
+ * and in the order of the gradients; else NULL. */
 static int params_find(const raytrain_reducer *r, const struct bucket *b, char **start,
                        struct error *err)
 {
@@ -203,13 +204,13 @@ static int group_gather(raytrain_reducer *r, struct error *err)
         if (is_sharded(r, &r->buckets[k]) &&
             bucket_gather(r, &r->buckets[k], r->grouped->params[k], err) < 0)
             return -1;
-    return group_settle(r, err);
+    return reducer_group_settle(r, err);
 }
 
 /* ---- The end ---- */
 
-/* In the middle of a step, other ranks may never queue what this one has: nothing is waited
- * for. */
+/* Does not wait, since in the middle of a step other ranks may never queue what this
+ * one has queued. */
 static bool group_close(raytrain_reducer *r, bool idle)
 {
     struct grouped *g = r->grouped;
@@ -236,7 +237,7 @@ const struct reducer_transport reducer_group = {
     .place_params = group_place_params,
     .ready = group_ready,
     .start = group_start,
-    .settle = group_settle,
+    .settle = reducer_group_settle,
     .gather = group_gather,
     .close = group_close,
 };

@@ -1,6 +1,6 @@
 /*
- * reducer_host.c - the transport of gradients in host memory: buckets are reduced by the
- * communicator, in place if their tensors are adjacent.
+ * reducer_host.c - the transport of gradients in host memory: buckets are reduced by
+ * the communicator, in place if their tensors are adjacent.
  *
  * Tensors without memory of their own get memory of the communicator, which is reduced
  * without messages if the ranks share a node.
@@ -12,8 +12,8 @@
 
 /* ---- Memory ---- */
 
-/* Lay out what the communicator provides: tensors, then buckets of widened numbers. Returns
- * the bytes; base is NULL to count them only. */
+/* Lay out what the communicator provides: tensors, then buckets of widened numbers.
+ * Returns the bytes; base is NULL to count them only. */
 static size_t memory_lay(raytrain_reducer *r, char *base)
 {
     size_t at = tensors_place(r, base);
@@ -109,7 +109,7 @@ int bucket_reduce(raytrain_reducer *r, struct bucket *b, struct error *err)
                            COMM_MEAN, &b->request, err);
 }
 
-/* It is these calls that let the MPI library make progress. */
+/* The MPI library makes progress in these calls. */
 int bucket_test(raytrain_reducer *r, struct bucket *b, struct error *err)
 {
     return r->comm->ops->test(r->comm, &b->request, &b->finished, err);

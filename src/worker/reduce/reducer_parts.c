@@ -6,7 +6,6 @@
 
 #include "session/collectives.h"
 
-/* Of a sharded reducer. */
 static int param_usage(raytrain_reducer *r, const char *call, size_t i)
 {
     if (!r)
@@ -23,14 +22,13 @@ static int param_usage(raytrain_reducer *r, const char *call, size_t i)
 
 void *raytrain_reducer_param(raytrain_reducer *r, size_t i)
 {
-    return param_usage(r, "raytrain_reducer_param", i) ? NULL
-                                                       : r->tensors[r->n + i].data;
+    return param_usage(r, __func__, i) ? NULL : r->tensors[r->n + i].data;
 }
 
 int raytrain_reducer_shard(raytrain_reducer *r, size_t i, raytrain_slab *slab,
                            size_t *first, size_t *n)
 {
-    const char *call = "raytrain_reducer_shard";
+    const char *call = __func__;
     const raytrain_tensor *t;
     size_t row, width, begin, end;
     int rc = param_usage(r, call, i);
@@ -80,7 +78,7 @@ static int reducer_gather(raytrain_reducer *r)
 
 int raytrain_reducer_gather(raytrain_reducer *r)
 {
-    const char *call = "raytrain_reducer_gather";
+    const char *call = __func__;
 
     if (!r)
         return session_null(NULL, call, "reducer");

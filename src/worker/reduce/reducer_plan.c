@@ -1,5 +1,6 @@
 /*
- * reducer_plan.c - plan a reducer: the buckets, their memory, and the parts of the ranks.
+ * reducer_plan.c - plans a reducer: the buckets, their memory, and the parts of the
+ * ranks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ size_t reducer_aligned(size_t at)
     return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The parameters begin at an aligned address, and so does another type. */
+/* The parameters, and each change of type, begin at an aligned address. */
 size_t tensors_place(raytrain_reducer *r, char *base)
 {
     const raytrain_tensor *before = NULL;
@@ -116,8 +117,8 @@ int tensors_are_one(const raytrain_reducer *r, const void *data, size_t n, bool 
 }
 
 /* The start of the bucket's tensors if they are adjacent, in any order, and in one
- * allocation. A backward pass finishes the last layer first, so they are mostly in reverse
- * order. */
+ * allocation. A backward pass finishes the last layer first, so they are mostly in
+ * reverse order. */
 static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
                            char **start, struct error *err)
 {
@@ -151,8 +152,8 @@ static int bucket_adjacent(const raytrain_reducer *r, const struct bucket *b,
     return rc;
 }
 
-/* What must be the same on every rank if the bucket is a span: where each tensor lies in
- * it. */
+/* A hash of the place of each tensor in the bucket, which must be the same on every
+ * rank if the bucket is a span. */
 static int64_t layout_hash(const raytrain_reducer *r, const struct bucket *b)
 {
     uint64_t hash = b->first;
@@ -166,8 +167,7 @@ static int64_t layout_hash(const raytrain_reducer *r, const struct bucket *b)
     return (int64_t)(hash >> 1);
 }
 
-/* COLLECTIVE: buckets remain spans only if they lie in memory in the same way on all
- * ranks. */
+/* COLLECTIVE: buckets remain spans only if they have the same layout on all ranks. */
 static int layouts_agree(raytrain_reducer *r, struct error *err)
 {
     int64_t *lanes = calloc(2 * r->n_buckets, sizeof *lanes);
@@ -213,7 +213,7 @@ static struct parted_bucket parted_bucket_of(const raytrain_reducer *r,
                                   b->elements};
 }
 
-/* Where the tensors of a bucket are in it. */
+/* Set the offsets of the tensors of a bucket. */
 static void bucket_offsets(raytrain_reducer *r, const struct bucket *b)
 {
     size_t at = 0;

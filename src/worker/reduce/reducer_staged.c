@@ -1,20 +1,21 @@
 /*
  * reducer_staged.c - the transport of gradients on a GPU through host memory.
  *
- * A complete bucket is copied out on a stream of the reducer's, once the caller's stream has
- * come to the point at which it was complete. When the copy is done, which the host asks
- * whenever it is called, the communicator reduces it, as reducer_host.c does. The means are
- * copied back on another stream, for which the caller's stream waits at the end of a step. The
+ * A complete bucket is copied out on a stream of the reducer, once the caller's stream
+ * has reached the point at which it was complete. When the copy is done, which each
+ * call tests, the communicator reduces it, as in reducer_host.c. The means are copied
+ * back on another stream, for which the caller's stream waits at the end of a step. The
  * host waits for other ranks only.
  *
- * The numbers are reduced in the kind of memory that they would have if the tensors were on
- * the host, so that the means have the same bits: in that of the communicator if they are
- * widened, or if the reducer provides the memory of all tensors, else in memory of this
- * process. The GPU copies to and from pinned memory. That is the memory in which they are
- * reduced, unless they are widened, or the memory of the communicator cannot be pinned.
+ * The numbers are reduced in the kind of memory that they would have if the tensors
+ * were on the host, so that the means have the same bits: in memory of the communicator
+ * if they are widened, or if the reducer provides the memory of all tensors, else in
+ * memory of this process. The GPU copies to and from pinned memory. That is the memory
+ * in which they are reduced, unless they are widened, or the memory of the communicator
+ * cannot be pinned.
  *
- * A copy out comes after the copies back of the step before, since the caller's stream does,
- * and after the caller's work for this step.
+ * A copy out is ordered after the copies back of the step before, since the caller's
+ * stream is, and after the caller's work for this step.
  */
 #include "config.h"
 
@@ -43,10 +44,10 @@ struct staged {
     struct device_stream *out, *in;
     struct device_mark end;
     void *device_memory;          /* for tensors without memory of their own */
-    struct common common, params; /* of buckets; of parameters */
+    struct common common, params; /* for buckets; for parameters */
     void *pinned, *pinned_params; /* memory of this process */
-    struct stage *stages;         /* of the buckets, then of the parameters */
-    bool *joins;                  /* of each gradient: see joins_find() */
+    struct stage *stages;         /* for the buckets, then for the parameters */
+    bool *joins;                  /* for each gradient: see joins_find() */
     struct comm_parts *parts;     /* of the parameters, in host memory */
 };
 
@@ -117,14 +118,14 @@ static bool is_common(const raytrain_reducer *r, const struct bucket *b)
     return ours || b->type->widen;
 }
 
-/* Of the tensors of a bucket. */
+/* The size of an element of the bucket's tensors. */
 static size_t element_size(const raytrain_reducer *r, const struct bucket *b)
 {
     return raytrain_dtype_size(r->tensors[b->first].dtype);
 }
 
-/* Lay out buckets in memory of the communicator. Returns the bytes; base is NULL to count
- * them only. */
+/* Lay out buckets in memory of the communicator. Returns the bytes; base is NULL to
+ * count them only. */
 static size_t common_lay(raytrain_reducer *r, char *base)
 {
     size_t at = 0;
@@ -141,7 +142,7 @@ static size_t common_lay(raytrain_reducer *r, char *base)
     return at;
 }
 
-/* Lay out what else has to be pinned, in memory of this process. */
+/* Lay out the other pinned memory, which belongs to this process. */
 static size_t pinned_lay(raytrain_reducer *r, char *base)
 {
     struct staged *s = r->staged;
@@ -205,7 +206,7 @@ static int staged_place_buckets(raytrain_reducer *r, struct error *err)
 
 /* ---- Copies ---- */
 
-/* A range of memory of the GPU, and its place in pinned memory. */
+/* A range of GPU memory, and its place in pinned memory. */
 struct run {
     char *device, *host;
     size_t n_bytes;
@@ -222,8 +223,8 @@ static int run_copy(const struct staged *s, const struct run *run, bool out,
                                        err);
 }
 
-/* What joins the run is copied with it: tensors of a bucket follow each other in pinned
- * memory. */
+/* A range that joins the run is copied with it, since the tensors of a bucket are
+ * adjacent in pinned memory. */
 static int run_extend(const struct staged *s, struct run *run, const struct run *next,
                       bool joins, bool out, struct error *err)
 {
@@ -301,7 +302,7 @@ static int staged_complete(raytrain_reducer *r, struct bucket *b, struct error *
     return device_mark_set(s->out, &s->stages[b - r->buckets].fetched, err);
 }
 
-static void bucket_collect(const raytrain_reducer *r, struct bucket *b)
+static void staged_collect(const raytrain_reducer *r, struct bucket *b)
 {
     const char *pinned = r->staged->stages[b - r->buckets].pinned;
 
@@ -311,8 +312,8 @@ static void bucket_collect(const raytrain_reducer *r, struct bucket *b)
         memcpy(b->data, pinned, b->elements * element_size(r, b));
 }
 
-/* Elements [from, to). */
-static void bucket_spread(const raytrain_reducer *r, const struct bucket *b,
+/* Copy the means of elements [from, to) to pinned memory. */
+static void staged_spread(const raytrain_reducer *r, const struct bucket *b,
                           size_t from, size_t to)
 {
     size_t width = element_size(r, b);
@@ -334,11 +335,11 @@ static int staged_start(raytrain_reducer *r, struct bucket *b, bool *started,
         return -1;
     if (!*started)
         return 0;
-    bucket_collect(r, b);
+    staged_collect(r, b);
     return bucket_reduce(r, b, err);
 }
 
-/* Of a sharded bucket, this rank needs the means of its part alone. */
+/* In a sharded bucket, this rank needs only the means of its part. */
 static int staged_test(raytrain_reducer *r, struct bucket *b, struct error *err)
 {
     size_t from = b->cuts ? b->cuts[r->comm->rank] : 0;
@@ -348,7 +349,7 @@ static int staged_test(raytrain_reducer *r, struct bucket *b, struct error *err)
         return -1;
     if (!b->finished)
         return 0;
-    bucket_spread(r, b, from, to);
+    staged_spread(r, b, from, to);
     return elements_copy(r, b, from, to, false, err);
 }
 
@@ -389,8 +390,8 @@ static int staged_place_params(raytrain_reducer *r, struct error *err)
     return comm_agree(r->comm, rc, err);
 }
 
-/* Bytes [from, to) of parameter i: on the GPU, in pinned memory, and where ranks exchange
- * them, which may be the same place. */
+/* Bytes [from, to) of parameter i: on the GPU, in pinned memory, and where ranks
+ * exchange them, which may be the same place. */
 struct param_range {
     struct run run;
     char *data;
@@ -415,8 +416,8 @@ static struct param_range own_range(const raytrain_reducer *r, size_t i)
     return param_range(r, i, cuts[r->comm->rank], cuts[r->comm->rank + 1]);
 }
 
-/* Wait on the host, at most at_most_s seconds (0: as long as it takes): *reached is false
- * after that. */
+/* Wait on the host for at most at_most_s seconds (0: without limit); *reached: the mark
+ * was reached. */
 static int mark_wait(struct staged *s, struct device_mark *mark, double at_most_s,
                      bool *reached, struct error *err)
 {
@@ -463,7 +464,7 @@ static int range_store(struct staged *s, struct param_range range, struct error 
     return run_copy(s, &range.run, false, err);
 }
 
-/* This rank's own part is there. */
+/* Copy the parts of the other ranks to the GPU, which has this rank's. */
 static int other_params_store(raytrain_reducer *r, struct error *err)
 {
     int rank = r->comm->rank, size = r->comm->size;
@@ -488,7 +489,7 @@ static int staged_gather(raytrain_reducer *r, struct error *err)
 
 /* ---- The end ---- */
 
-/* Has the GPU done all that is queued? After a failure it has given up all work. */
+/* Has the GPU done all that is queued? After a failure it has abandoned all work. */
 static bool copies_ended(struct staged *s)
 {
     struct error ignored;
