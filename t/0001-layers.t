@@ -247,11 +247,8 @@ heads_later () {
 	cmd
 	launcher/slurm
 	launcher/train
-	worker/backend
 	worker/command
 	worker/device
-	worker/probe
-	worker/reduce
 	worker/session
 	worker/wireup
 	EOT
@@ -280,11 +277,8 @@ headless () {
 # struct or a macro of the same name. To be removed one day.
 one_file_later () {
 	cat <<-\EOT
-	worker/backend
 	worker/command
 	worker/device
-	worker/probe
-	worker/reduce
 	worker/session
 	worker/wireup
 	EOT
