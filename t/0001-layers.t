@@ -92,7 +92,6 @@ rooms () {
 # exceptions, to be removed one day.
 known_circles () {
 	cat <<-\EOT
-	includes common/config/column_numbers common/config/preprocessor_config
 	includes common/config/data_config common/config/rows_config common/config/text_options
 	includes common/config/option_table common/config/options
 	includes common/run/metrics common/run/metrics_lines common/run/metrics_table

@@ -22,6 +22,16 @@ v = rng.random((1000, 3))
 mean, std = np.nanmean(x.astype("f8")), np.nanstd(x.astype("f8"))
 EOT
 
+# raytrain.cfg(5) has all that the configuration knows (t/unit/test_manual.c).
+test_expect_success 'there is a class for each preprocessor of raytrain.cfg(5)' '
+	sed -n "/^\.SS preprocessor/,/^\.SS Trees/p" "$srcdir/share/man/raytrain.cfg.5" |
+	grep -A 1 "^\.TP" | grep -oE "fB[a-z_]+" | sed "s/fB//" | sort >expect &&
+	test "$(wc -l <expect)" -gt 15 &&
+	python3 -c "import raytrain.preprocessors as p
+for name in p.__all__:
+    print(getattr(getattr(p, name), \"_kind\", \"\"))" | grep . | sort >actual &&
+	test_cmp expect actual
+'
 test_expect_success 'arrays in memory are a dataset whose file goes with it' '
 	cat >memory.py <<-\EOT &&
 	from common import *

@@ -14,6 +14,7 @@
 
 #include "config/backend_row.h"
 #include "config/config_key.h"
+#include "config/preprocessor_row.h"
 #include "config/train_config.h"
 
 extern const struct config_table train_config_table;
@@ -159,12 +160,60 @@ static void backends_of_commands_are_documented(void **state)
     free(section);
 }
 
+/* The number of preprocessors that the section has entries for,
+ * "\n.TP\n\\fBNAME\\fR, \\fBNAME\\fR". */
+static size_t preprocessor_entries(const char *section)
+{
+    size_t found = 0;
+
+    for (const char *at = section; (at = strstr(at, "\n.TP\n\\fB")); at++)
+        for (const char *name = at + 5; (name = strstr(name, "\\fB")); name++) {
+            if (memchr(at + 5, '\n', (size_t)(name - at - 5)))
+                break;
+            found++;
+        }
+    return found;
+}
+
+static bool names_in_bold(const char *section, const char *name)
+{
+    static const char *const forms[] = {"\n.B %s\n", "\n.BR %s ", "\\fB%s\\fR"};
+    char text[128];
+
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        snprintf(text, sizeof text, forms[i], name);
+        if (strstr(section, text))
+            return true;
+    }
+    return false;
+}
+
+static void preprocessors_and_their_keys_are_documented(void **state)
+{
+    char *section = section_of(strdup(page), "\n.SS preprocessor");
+
+    (void)state;
+    for (int kind = 0; kind < PREPROCESSOR_KINDS; kind++) {
+        const struct preprocessor_row *row = &preprocessor_rows[kind];
+
+        if (!names_in_bold(section, row->name))
+            fail_msg("raytrain.cfg(5) lacks the preprocessor %s", row->name);
+        for (size_t i = 0; i < row->keys.n_keys; i++)
+            if (!names_in_bold(section, row->keys.keys[i].name))
+                fail_msg("raytrain.cfg(5) lacks the key %s of the preprocessor %s",
+                         row->keys.keys[i].name, row->name);
+    }
+    assert_int_equal(preprocessor_entries(section), PREPROCESSOR_KINDS);
+    free(section);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_is_documented),
         cmocka_unit_test(every_documented_key_exists),
         cmocka_unit_test(backends_of_commands_are_documented),
+        cmocka_unit_test(preprocessors_and_their_keys_are_documented),
     };
     int failed;
 

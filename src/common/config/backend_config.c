@@ -58,7 +58,8 @@ static bool init_method_is_valid(const char *method)
            strcmp(method, "tcp") == 0;
 }
 
-static bool is_set(const struct config_key *key, const struct backend_config *cfg)
+static bool setting_is_set(const struct config_key *key,
+                           const struct backend_config *cfg)
 {
     const char *member = (const char *)cfg + key->offset;
 
@@ -67,7 +68,7 @@ static bool is_set(const struct config_key *key, const struct backend_config *cf
 }
 
 /* The backend whose key it is, for a message. */
-static const char *owner(const char *key)
+static const char *setting_owner(const char *key)
 {
     for (const struct backend_row *row = backend_rows; row->name; row++)
         if (backend_row_has(row->keys, key))
@@ -86,11 +87,11 @@ int backend_config_validate(const struct backend_config *cfg,
     for (size_t i = 0; i < backend_config_table.n_keys; i++) {
         const struct config_key *key = &backend_keys[i];
 
-        if (is_set(key, cfg) && !backend_row_has(backend->keys, key->name))
+        if (setting_is_set(key, cfg) && !backend_row_has(backend->keys, key->name))
             return error_set(err, RAYTRAIN_EINVAL,
                              "backend_config.%s: the backend \"%s\" has no such "
                              "setting, only \"%s\" has",
-                             key->name, backend->name, owner(key->name));
+                             key->name, backend->name, setting_owner(key->name));
     }
     return 0;
 }

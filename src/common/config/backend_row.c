@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ROW(id, ...) {.name = #id, __VA_ARGS__},
+#define BACKEND_ROW(id, ...) {.name = #id, __VA_ARGS__},
 
-const struct backend_row backend_rows[] = {BACKENDS(ROW){.name = NULL}};
+const struct backend_row backend_rows[] = {BACKENDS(BACKEND_ROW){.name = NULL}};
 
 const struct backend_row *backend_row_find(const char *name)
 {

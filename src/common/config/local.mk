@@ -22,6 +22,7 @@ libcommon_a_SOURCES += \
 	src/common/config/predict_config.c src/common/config/predict_config.h \
 	src/common/config/predict_inputs.c src/common/config/predict_inputs.h \
 	src/common/config/preprocessor_config.c src/common/config/preprocessor_config.h \
+	src/common/config/preprocessor_keys.c src/common/config/preprocessor_row.h \
 	src/common/config/preprocessor_text.c \
 	src/common/config/python_script.c src/common/config/python_script.h \
 	src/common/config/registry.h \

@@ -19,12 +19,9 @@
 #include <stdio.h>
 
 #include "config/config_node.h"
-#include "config/registry.h"
+#include "config/preprocessor_row.h"
 
 #define PREPROCESSORS_KEY "preprocessor"
-
-#define PREPROCESSOR_KIND(name) PREPROCESSOR_##name,
-enum preprocessor_kind { PREPROCESSORS(PREPROCESSOR_KIND) PREPROCESSOR_KINDS };
 
 enum preprocessor_norm { NORM_L1, NORM_L2, NORM_MAX };
 enum power_method { POWER_YEO_JOHNSON, POWER_BOX_COX };
@@ -82,9 +79,6 @@ struct preprocessors_config {
     struct preprocessor_config *list;
     size_t n;
 };
-
-/* "standard_scaler" */
-const char *preprocessor_kind_name(int kind);
 
 /* Replace the list by that of the node, checked as far as possible without data. On
  * failure it is unchanged. */

@@ -14,7 +14,7 @@
  *   DATASET_FORMATS  both
  *   COLUMN_TYPES     X(int64): what a column of text can be declared as; the names of enum
  *                    csv_type, worker/text
- *   PREPROCESSORS    X(normalizer): struct preprocessor_ops preprocessor_normalizer,
+ *   PREPROCESSORS    config/preprocessor_row.h: a row each; preprocessor_normalizer,
  *                    worker/preprocess
  *   TREE_OUTPUTS     X(leaf): what a model of trees can make of a row; the order is that of
  *                    enum gbdt_output, worker/gbdt
@@ -38,25 +38,6 @@
 #define DATASET_FORMATS_LATER(X)
 
 #define COLUMN_TYPES(X) X(bool) X(int64) X(float64) X(float32) X(words) X(text)
-
-#define PREPROCESSORS(X)                                                               \
-    X(standard_scaler)                                                                 \
-    X(min_max_scaler)                                                                  \
-    X(max_abs_scaler)                                                                  \
-    X(robust_scaler)                                                                   \
-    X(normalizer)                                                                      \
-    X(power_transformer)                                                               \
-    X(simple_imputer)                                                                  \
-    X(uniform_kbins_discretizer)                                                       \
-    X(custom_kbins_discretizer)                                                        \
-    X(concatenator)                                                                    \
-    X(categorizer)                                                                     \
-    X(ordinal_encoder)                                                                 \
-    X(one_hot_encoder)                                                                 \
-    X(multi_hot_encoder)                                                               \
-    X(label_encoder)                                                                   \
-    X(tokenizer)                                                                       \
-    X(count_vectorizer) X(hashing_vectorizer) X(feature_hasher) X(batch_mapper)
 
 #define TREE_OUTPUTS(X)                                                                \
     X(value) X(probability) X(class) X(margin) X(leaf) X(contribution)

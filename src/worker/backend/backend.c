@@ -35,19 +35,19 @@ const struct backend_ops backend_none = {
 
 /* ---- The table ---- */
 
-#define ROW(id, ...) {#id, &backend_##id},
+#define BACKEND_ENTRY(id, ...) {#id, &backend_##id},
 
 static const struct {
     const char *name;
     const struct backend_ops *ops;
-} backends[] = {BACKENDS(ROW)};
+} backends[] = {BACKENDS(BACKEND_ENTRY)};
 
-#define TEXT(id, ...) ", " #id
+#define BACKEND_TEXT(id, ...) ", " #id
 #define N_BACKENDS (sizeof backends / sizeof backends[0])
 
 int backend_find(const char *name, const struct backend_ops **out, struct error *err)
 {
-    static const char known[] = BACKENDS(TEXT);
+    static const char known[] = BACKENDS(BACKEND_TEXT);
 
     for (size_t i = 0; i < N_BACKENDS; i++) {
         if (strcmp(name, backends[i].name) == 0) {

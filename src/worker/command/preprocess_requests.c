@@ -254,12 +254,8 @@ static int forward(const struct chain *chain, size_t from, size_t end,
     bool *use = calloc(chain->n + 1, sizeof *use);
     int rc = use ? 0 : error_no_memory(err);
 
-    for (size_t i = from; rc == 0 && i < end; i++) {
-        const struct preprocessor_config *cfg = chain->list[i].config;
-
-        use[i] =
-            cfg->kind != PREPROCESSOR_label_encoder || frame_find(f, cfg->columns[0]);
-    }
+    for (size_t i = from; rc == 0 && i < end; i++)
+        use[i] = preprocessor_is_for(&chain->list[i], f);
     if (rc == 0)
         rc = transform_create(chain, f, use, t, err);
     free(use);

@@ -154,12 +154,9 @@ static int transform_start(raytrain_dataset *ds, const struct chain *chain,
     if (end < chain->n)
         ds->client_from = (int64_t)end;
     for (size_t i = 0; i < end; i++) {
-        const struct preprocessor_config *cfg = chain->list[i].config;
-
-        use[i] = cfg->kind != PREPROCESSOR_label_encoder ||
-                 frame_find(&ds->columns, cfg->columns[0]);
+        use[i] = preprocessor_is_for(&chain->list[i], &ds->columns);
         if (!use[i])
-            ds->lacks_label = cfg->columns[0];
+            ds->lacks_label = chain->list[i].config->columns[0];
     }
     rc = transform_create(chain, &ds->columns, use, &ds->transform, err);
     free(use);

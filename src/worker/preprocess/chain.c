@@ -9,7 +9,7 @@
 
 #include "preprocess/transform.h"
 
-#define ADDRESS(name) &preprocessor_##name,
+#define ADDRESS(id, ...) &preprocessor_##id,
 static const struct preprocessor_ops *const all_ops[] = {PREPROCESSORS(ADDRESS)};
 
 /* ---- The list ---- */
@@ -18,6 +18,11 @@ bool preprocessor_needs_fit(const struct preprocessor *p)
 {
     return !p->is_fitted && p->ops->fit_size > 0 &&
            !(p->ops->is_given && p->ops->is_given(p->config));
+}
+
+bool preprocessor_is_for(const struct preprocessor *p, const struct frame *columns)
+{
+    return !p->ops->of_labels || frame_find(columns, p->config->columns[0]);
 }
 
 size_t chain_python_at(const struct chain *chain, size_t from)

@@ -69,6 +69,7 @@ static int categorizer_plan(struct column_plan *plan, const struct frame_column 
 
 const struct preprocessor_ops preprocessor_categorizer = {
     .name = "categorizer",
+    .reads_words = true,
     CATEGORIES_FIT,
     .plan = categorizer_plan,
     .map = words_map,
@@ -115,6 +116,7 @@ static int ordinal_map(const struct column_plan *plan, const struct frame_column
 
 const struct preprocessor_ops preprocessor_ordinal_encoder = {
     .name = "ordinal_encoder",
+    .reads_words = true,
     CATEGORIES_FIT,
     .plan = ordinal_plan,
     .map = ordinal_map,
@@ -179,6 +181,8 @@ static int label_inverse_map(const struct column_plan *plan,
 
 const struct preprocessor_ops preprocessor_label_encoder = {
     .name = "label_encoder",
+    .of_labels = true,
+    .reads_words = true,
     CATEGORIES_FIT,
     .plan = ordinal_plan,
     .map = ordinal_map,

@@ -87,6 +87,7 @@ static int multi_hot_map(const struct column_plan *plan, const struct frame_colu
 
 const struct preprocessor_ops preprocessor_one_hot_encoder = {
     .name = "one_hot_encoder",
+    .reads_words = true,
     CATEGORIES_FIT,
     .plan = one_hot_plan,
     .map = one_hot_map,

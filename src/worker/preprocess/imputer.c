@@ -321,6 +321,7 @@ static int imputer_map(const struct column_plan *plan, const struct frame_column
 
 const struct preprocessor_ops preprocessor_simple_imputer = {
     .name = "simple_imputer",
+    .reads_words = true,
     .is_given = imputer_is_given,
     .fit_size = sizeof(struct imputer_state),
     .fit_begin = imputer_begin,

@@ -10,9 +10,10 @@
  * the types of its input alone, so that the types of its output are known without data.
  *
  * To add one: write a file that defines a `struct preprocessor_ops`. What it learns are
- * named numbers and words (fitted.h), under whose names they are in files. Add its name
- * to PREPROCESSORS (config/registry.h), its keys to config/preprocessor_config.c, and
- * the result of another implementation to t/unit/test_preprocess.c.
+ * named numbers and words (fitted.h), under whose names they are in files. Add a row to
+ * PREPROCESSORS (config/preprocessor_row.h), its keys to config/preprocessor_keys.c, an
+ * entry to raytrain.cfg(5), a class to share/python/raytrain/preprocessors.py, and the
+ * result of another implementation to t/unit/test_preprocess.c.
  */
 #ifndef RAYTRAIN_PREPROCESS_PREPROCESSOR_H
 #define RAYTRAIN_PREPROCESS_PREPROCESSOR_H
@@ -96,14 +97,23 @@ struct preprocessor_ops {
     void (*unbind)(struct frame_plan *plan); /* NULL: free(state) */
     /* Does it read all columns that are there, if the configuration names none? */
     bool reads_all;
+
+    /* ---- What it is for. */
+
+    /* The labels: it is left out where its column is missing, as in predictions. */
+    bool of_labels;
+    /* Categories: what it reads as text is one word each, whose code it looks up. */
+    bool reads_words;
 };
 
-#define PREPROCESSOR_DECLARE(name)                                                     \
-    extern const struct preprocessor_ops preprocessor_##name;
+#define PREPROCESSOR_DECLARE(id, ...)                                                  \
+    extern const struct preprocessor_ops preprocessor_##id;
 PREPROCESSORS(PREPROCESSOR_DECLARE)
 
 /* The name of the result of the column of this index. */
 const char *preprocessor_output(const struct preprocessor_config *config, size_t index);
+/* Is it used for rows with these columns? All are, except those of missing labels. */
+bool preprocessor_is_for(const struct preprocessor *p, const struct frame *columns);
 /* Does the preprocessor need a fit that it has not had? */
 bool preprocessor_needs_fit(const struct preprocessor *p);
 

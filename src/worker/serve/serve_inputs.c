@@ -22,8 +22,7 @@ static bool names_column(const struct preprocessor_config *config, const char *n
 static bool is_label(const struct chain *chain, const char *label, const char *name)
 {
     for (size_t i = 0; chain && i < chain->n; i++)
-        if (chain->list[i].config->kind == PREPROCESSOR_label_encoder &&
-            names_column(chain->list[i].config, name))
+        if (chain->list[i].ops->of_labels && names_column(chain->list[i].config, name))
             return true;
     return label && strcmp(label, name) == 0;
 }
@@ -31,20 +30,9 @@ static bool is_label(const struct chain *chain, const char *label, const char *n
 /* Does the first preprocessor that reads this text take it for a category? */
 static bool is_category(const struct chain *chain, const char *name)
 {
-    for (size_t i = 0; chain && i < chain->n; i++) {
-        if (!names_column(chain->list[i].config, name))
-            continue;
-        switch (chain->list[i].config->kind) {
-        case PREPROCESSOR_simple_imputer:
-        case PREPROCESSOR_categorizer:
-        case PREPROCESSOR_ordinal_encoder:
-        case PREPROCESSOR_one_hot_encoder:
-        case PREPROCESSOR_label_encoder:
-            return true;
-        default:
-            return false;
-        }
-    }
+    for (size_t i = 0; chain && i < chain->n; i++)
+        if (names_column(chain->list[i].config, name))
+            return chain->list[i].ops->reads_words;
     return false;
 }
 

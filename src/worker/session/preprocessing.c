@@ -90,8 +90,7 @@ static int libraries_take(raytrain_context *ctx, struct error *err)
         struct preprocessor_config *before = &ctx->chain.config.list[i];
         char *library = NULL;
 
-        if (now->list[i].kind != PREPROCESSOR_batch_mapper ||
-            before->kind != PREPROCESSOR_batch_mapper)
+        if (now->list[i].kind != before->kind)
             continue;
         if (now->list[i].library && !(library = strdup(now->list[i].library)))
             return error_no_memory(err);
