@@ -39,12 +39,12 @@ class Entry:
         self.sharded = sharded
 
 
-def lay_out(entries: list[Entry], shards: bool) -> Iterator[tuple[Entry, int]]:
-    """Each entry with bytes and its offset; `shards`: only those of which other ranks
+def lay_out(entries: list[Entry], sharded: bool) -> Iterator[tuple[Entry, int]]:
+    """Each entry with bytes and its offset; `sharded`: only those of which other ranks
     have parts, too."""
     end = 0
     for entry in entries:
-        if entry.write is None or (shards and not entry.sharded):
+        if entry.write is None or (sharded and not entry.sharded):
             continue
         start = -(-end // ALIGNMENT) * ALIGNMENT
         end = start + entry.nbytes
@@ -404,7 +404,7 @@ class Flattener:
         return leaf.node
 
     def divided(self, value: Any, path: str) -> Any:
-        """A tensor of torch.distributed: a shard, or all of it."""
+        """A tensor of torch.distributed: a part, or all of it."""
         from ._sharded import part_of
 
         part = part_of(value, path)

@@ -67,7 +67,7 @@ def _failure(e: BaseException) -> dict[str, Any]:
 
 
 def _answers(copy: Callable[[mmap.mmap, bool], None], held: Any) -> dict[str, Any]:
-    """The answers for Session.call(); copy(buffer, shards) puts the bytes in place, as
+    """The answers for Session.call(); copy(buffer, sharded) puts the bytes in place, as
     long as `held` exists."""
 
     def answer(question: dict[str, Any], fds: list[int]) -> Any:
@@ -109,8 +109,8 @@ def _offer_dict(value: dict[str, Any]) -> Any:
             f"strings, which is too much: put lists of many values into arrays"
         )
 
-    def copy(buffer: mmap.mmap, shards: bool) -> None:
-        for entry, offset in lay_out(entries, shards):
+    def copy(buffer: mmap.mmap, sharded: bool) -> None:
+        for entry, offset in lay_out(entries, sharded):
             write = entry.write
             if callable(write):
                 if entry.nbytes > 0:
@@ -236,7 +236,7 @@ def _offer_directory(path: str) -> Any:
         stored, real = _file_name(name)
         rows.append([stored, size] if real is None else [stored, size, real])
 
-    def copy(buffer: mmap.mmap, shards: bool) -> None:
+    def copy(buffer: mmap.mmap, sharded: bool) -> None:
         end = 0
         whole = memoryview(buffer)
         for _, file, size in walk.files:
