@@ -389,14 +389,14 @@ static raytrain_slab rows_of(const struct model *m)
 static int model_restore(struct model *m)
 {
     raytrain_checkpoint *from = raytrain_get_checkpoint(m->ctx);
-    raytrain_tensor weight = tensor_of(m, m->weight), shard = tensor_of(m, m->moving);
+    raytrain_tensor weight = tensor_of(m, m->weight), moving = tensor_of(m, m->moving);
     raytrain_slab rows = rows_of(m);
     int rc;
 
     if (!from)
         return 0;
     rc = raytrain_checkpoint_get(from, "model/weight", &weight);
-    return rc ? rc : raytrain_checkpoint_get_shard(from, "model/rows", &shard, &rows);
+    return rc ? rc : raytrain_checkpoint_get_shard(from, "model/rows", &moving, &rows);
 }
 
 /* A copy, which takes the kernel's way: 1 x 0 + the numbers. */
@@ -425,23 +425,23 @@ static void numbers_release(void *p, void *arg)
 static int model_give(struct model *m, raytrain_checkpoint *ck)
 {
     raytrain_tensor weight = tensor_of(m, copy_of(m, m->weight, m->n));
-    raytrain_tensor shard = tensor_of(m, copy_of(m, m->moving, m->rows));
+    raytrain_tensor moving = tensor_of(m, copy_of(m, m->moving, m->rows));
     raytrain_slab rows = rows_of(m);
     int rc =
         raytrain_checkpoint_give(ck, "model/weight", &weight, NULL, numbers_release, m);
 
     return rc ? rc
-              : raytrain_checkpoint_give(ck, "model/rows", &shard, &rows,
+              : raytrain_checkpoint_give(ck, "model/rows", &moving, &rows,
                                          numbers_release, m);
 }
 
 static int model_put(struct model *m, raytrain_checkpoint *ck)
 {
-    raytrain_tensor weight = tensor_of(m, m->weight), shard = tensor_of(m, m->moving);
+    raytrain_tensor weight = tensor_of(m, m->weight), moving = tensor_of(m, m->moving);
     raytrain_slab rows = rows_of(m);
     int rc = raytrain_checkpoint_put(ck, "model/weight", &weight);
 
-    return rc ? rc : raytrain_checkpoint_put_shard(ck, "model/rows", &shard, &rows);
+    return rc ? rc : raytrain_checkpoint_put_shard(ck, "model/rows", &moving, &rows);
 }
 
 /* ---- Failures ---- */
