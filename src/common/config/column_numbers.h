@@ -3,7 +3,24 @@
 #ifndef RAYTRAIN_CONFIG_COLUMN_NUMBERS_H
 #define RAYTRAIN_CONFIG_COLUMN_NUMBERS_H
 
-#include "config/preprocessor_config.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "config/config_node.h"
+
+/* Numbers for a column, or for all columns that have none of their own. */
+struct column_numbers {
+    char *column; /* NULL: all others */
+    double *values;
+    size_t n;
+    bool list; /* given as a list */
+};
+
+struct numbers_by_column {
+    struct column_numbers *of;
+    size_t n;
+};
 
 int numbers_by_column_set(struct numbers_by_column *numbers,
                           const struct config_node *node, const char *doc,
@@ -12,5 +29,9 @@ int numbers_by_column_set(struct numbers_by_column *numbers,
 void numbers_by_column_render(const struct numbers_by_column *numbers, const char *name,
                               FILE *out, int depth);
 void numbers_by_column_clear(struct numbers_by_column *numbers);
+
+/* The numbers for this column: its own, or those for all others; NULL: none. */
+const struct column_numbers *
+column_numbers_find(const struct numbers_by_column *numbers, const char *column);
 
 #endif

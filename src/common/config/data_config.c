@@ -31,6 +31,20 @@ static const struct config_choice last_batches[] = {
     {NULL, NULL},
 };
 
+static int rows_set(void *object, const struct config_node *node,
+                    const struct config_where *where)
+{
+    return rows_config_set(&((struct dataset_config *)object)->rows, node, where);
+}
+
+static void rows_render(const void *object, const char *name, FILE *out, int depth)
+{
+    rows_config_render(&((const struct dataset_config *)object)->rows, name, out,
+                       depth);
+}
+
+static const struct config_ops rows_ops = {.set = rows_set, .render = rows_render};
+
 static const struct config_key dataset_keys[] = {
     {.name = "path",
      .doc = "the file, a directory of files, or a pattern",
@@ -82,7 +96,7 @@ static const struct config_key dataset_keys[] = {
     {.name = "rows",
      .doc = "the rows that are used, by their numbers",
      .type = CONFIG_CUSTOM,
-     .ops = &rows_config_ops},
+     .ops = &rows_ops},
     {.name = "made",
      .doc = "its files are written by the workers of the run",
      .type = CONFIG_BOOL,

@@ -10,6 +10,7 @@ libcommon_a_SOURCES += \
 	src/common/config/config_node.c src/common/config/config_node.h \
 	src/common/config/config_list.c \
 	src/common/config/config_render.c \
+	src/common/config/dataset_config.h \
 	src/common/config/data_config.c src/common/config/data_config.h \
 	src/common/config/data_files.c src/common/config/data_files.h \
 	src/common/config/failure_config.c src/common/config/failure_config.h \
@@ -17,6 +18,7 @@ libcommon_a_SOURCES += \
 	src/common/config/text_options.c src/common/config/text_options.h \
 	src/common/config/gbdt_config.c src/common/config/gbdt_config.h \
 	src/common/config/option_help.c \
+	src/common/config/option_values.h \
 	src/common/config/option_table.c src/common/config/option_table.h \
 	src/common/config/options.c src/common/config/options.h \
 	src/common/config/predict_config.c src/common/config/predict_config.h \

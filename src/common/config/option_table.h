@@ -10,7 +10,8 @@
 #ifndef RAYTRAIN_CONFIG_OPTION_TABLE_H
 #define RAYTRAIN_CONFIG_OPTION_TABLE_H
 
-#include "config/options.h"
+#include "config/option_values.h"
+#include "config/train_config.h"
 
 /* Files are read before --set is applied, and --set before all other flags, regardless
  * of their order on the command line. The stage of a flag that is not configuration

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "config/column_numbers.h"
 #include "config/config_node.h"
 #include "config/preprocessor_row.h"
 
@@ -27,19 +28,6 @@ enum preprocessor_norm { NORM_L1, NORM_L2, NORM_MAX };
 enum power_method { POWER_YEO_JOHNSON, POWER_BOX_COX };
 enum imputer_strategy { IMPUTER_MEAN, IMPUTER_MOST_FREQUENT, IMPUTER_CONSTANT };
 enum bins_duplicates { DUPLICATES_RAISE, DUPLICATES_DROP };
-
-/* Numbers for a column, or for all columns that have none of their own. */
-struct column_numbers {
-    char *column; /* NULL: all others */
-    double *values;
-    size_t n;
-    bool list; /* given as a list */
-};
-
-struct numbers_by_column {
-    struct column_numbers *of;
-    size_t n;
-};
 
 /* Every parameter of every kind. A kind uses only its own. */
 struct preprocessor_config {
@@ -99,9 +87,5 @@ int preprocessors_parse(struct preprocessors_config *cfg, const char *text,
                         const char *source, struct error *err);
 int preprocessors_copy(const struct preprocessors_config *from,
                        struct preprocessors_config *to, struct error *err);
-
-/* The numbers for this column: its own, or those for all others; NULL: none. */
-const struct column_numbers *
-column_numbers_find(const struct numbers_by_column *numbers, const char *column);
 
 #endif

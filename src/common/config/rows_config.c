@@ -3,11 +3,9 @@
  */
 #include "config/rows_config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "config/config_key.h"
-#include "config/data_config.h"
 
 static const char doc[] = "the rows that are used, by their numbers";
 
@@ -80,11 +78,9 @@ static int step_set(struct rows_step *step, const struct config_node *node,
     return step_check(step, node, where);
 }
 
-static int rows_set(void *object, const struct config_node *node,
+int rows_config_set(struct rows_config *rows, const struct config_node *node,
                     const struct config_where *where)
 {
-    struct rows_config *rows = &((struct dataset_config *)object)->rows;
-
     if (node->type != NODE_ARRAY)
         return config_expected(where, node, "a list, ( { first = A; count = N; } )",
                                doc);
@@ -112,10 +108,9 @@ static void step_render(const struct rows_step *step, FILE *out)
         config_render_integer(out, (int64_t)step->count);
 }
 
-static void rows_render(const void *object, const char *name, FILE *out, int depth)
+void rows_config_render(const struct rows_config *rows, const char *name, FILE *out,
+                        int depth)
 {
-    const struct rows_config *rows = &((const struct dataset_config *)object)->rows;
-
     if (rows->n == 0)
         return;
     config_render_name(out, depth, name);
@@ -133,5 +128,3 @@ static void rows_render(const void *object, const char *name, FILE *out, int dep
     }
     fputs(" );\n", out);
 }
-
-const struct config_ops rows_config_ops = {.set = rows_set, .render = rows_render};

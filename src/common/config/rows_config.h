@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#include "config/config_node.h"
 
 #define ROWS_STEPS_MAX 8
 
@@ -27,7 +30,11 @@ struct rows_config {
     size_t n; /* 0: all rows, in their order */
 };
 
-struct config_ops;
-extern const struct config_ops rows_config_ops; /* of struct dataset_config */
+/* Replace the steps by those of the node. */
+int rows_config_set(struct rows_config *rows, const struct config_node *node,
+                    const struct config_where *where);
+/* Nothing if there are no steps. */
+void rows_config_render(const struct rows_config *rows, const char *name, FILE *out,
+                        int depth);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "config/config_file.h"
-#include "config/data_config.h"
+#include "config/dataset_config.h"
 #include "config/registry.h"
 
 /* ---- header ---- */

@@ -7,7 +7,7 @@
 
 #include "config/config_key.h"
 
-/* Slots for keys of a struct dataset_config (data_config.h). */
+/* Slots for keys of a struct dataset_config (dataset_config.h). */
 extern const struct config_ops text_header_ops;    /* header = BOOL */
 extern const struct config_ops text_delimiter_ops; /* delimiter = "CHARACTER" */
 /* types = { COLUMN = "TYPE"; }, or ( { column = "COLUMN"; type = "TYPE"; } ) for
