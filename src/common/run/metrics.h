@@ -8,24 +8,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "run/metrics_lines.h"
 #include "run/metrics_table.h"
 #include "util/error.h"
-
-/*
- * Rank 0 of the workers writes reports to the journal of their attempt,
- * LOG_DIR/reports.0 and so on. The launcher collects them from there into result.json
- * (metrics_collector.h): it may be on another node, which does not see files grow (journal.h). The latest
- * reports may be in the journal alone, also after a launcher has died, until the next
- * one starts: so readers of reports read both.
- */
-#define METRICS_JOURNAL "reports"
-/* A key of a report in a journal: it counts only if there is none of its iteration. Not a
- * valid name of a metric. */
-#define METRICS_IF_MISSING "?"
-/* The first key of a report in a journal, if a callback wants to have it: an array of what
- * each worker has reported. It is passed on to callbacks, and is not kept. Not a valid name
- * either. */
-#define METRICS_WORKERS "?workers"
 
 /* -- read -- */
 /* Calls on_report for every report of a run, in order of time; skips lines that are not

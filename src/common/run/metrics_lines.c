@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "run/journal.h"
-#include "run/metrics.h"
 #include "run/run_dir.h"
 #include "util/fs.h"
 #include "util/run_record.h"

@@ -1,7 +1,6 @@
 /*
  * metrics_lines.h - the lines of result.json and of journals: those of a file, and those
- * that result.json lacks; a line as a JSON object and back. For metrics.c and
- * metrics_collector.c.
+ * that result.json lacks; a line as a JSON object and back.
  */
 #ifndef RAYTRAIN_RUN_METRICS_LINES_H
 #define RAYTRAIN_RUN_METRICS_LINES_H
@@ -11,6 +10,22 @@
 #include <stddef.h>
 
 #include "util/error.h"
+
+/*
+ * Rank 0 of the workers writes reports to the journal of their attempt,
+ * LOG_DIR/reports.0 and so on. The launcher collects them from there into result.json
+ * (metrics_collector.h): it may be on another node, which does not see files grow (journal.h). The latest
+ * reports may be in the journal alone, also after a launcher has died, until the next
+ * one starts: so readers of reports read both.
+ */
+#define METRICS_JOURNAL "reports"
+/* A key of a report in a journal: it counts only if there is none of its iteration. Not a
+ * valid name of a metric. */
+#define METRICS_IF_MISSING "?"
+/* The first key of a report in a journal, if a callback wants to have it: an array of what
+ * each worker has reported. It is passed on to callbacks, and is not kept. Not a valid name
+ * either. */
+#define METRICS_WORKERS "?workers"
 
 /* line[0..n) has no newline, and a NUL after it. */
 typedef void metrics_line_fn(void *arg, const char *line, size_t n);

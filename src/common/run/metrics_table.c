@@ -2,12 +2,13 @@
  * them. */
 #include "config.h"
 
-#include "run/metrics.h"
+#include "run/metrics_table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/metrics_lines.h"
 #include "util/report_number.h"
 #include "util/array.h"
 
