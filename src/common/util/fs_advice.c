@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "util/private_dir.h"
-
 #define PLACES_MAX 8
 
 static struct {

@@ -6,6 +6,10 @@
 #ifndef RAYTRAIN_UTIL_FS_ADVICE_H
 #define RAYTRAIN_UTIL_FS_ADVICE_H
 
+/* The beginning of the name of a private directory (private_dir.h), whose place TMPDIR
+ * chooses. */
+#define PRIVATE_DIR_PREFIX "raytrain-private-"
+
 /* Set the advice for files below this directory. `way` is not copied; it follows an
  * "or": "choose another place with --storage". Call it before this process starts
  * threads. If several directories match, the longest counts. */

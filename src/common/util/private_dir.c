@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "util/fs.h"
+#include "util/fs_advice.h"
 
 #define PREFIX PRIVATE_DIR_PREFIX
 #define HOLE   "XXXXXX"

@@ -10,9 +10,6 @@
 #include <limits.h>
 #include <stddef.h>
 
-/* The beginning of such a directory's name. */
-#define PRIVATE_DIR_PREFIX "raytrain-private-"
-
 /* Make one under $TMPDIR, or under /tmp if that is not set or the path would be longer
  * than `most` bytes; mode 0700. Returns a descriptor that holds the lock, or -1 and
  * errno; then path is the one that was tried. */
