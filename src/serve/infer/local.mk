@@ -8,6 +8,7 @@ libserve_a_SOURCES += \
 	src/serve/infer/refusal.c src/serve/infer/refusal.h \
 	src/serve/infer/repository.c \
 	src/serve/infer/request.c \
+	src/serve/infer/request_checks.c \
 	src/serve/infer/request_csv.c \
 	src/serve/infer/request_json.c \
 	src/serve/infer/request_parse.h \
