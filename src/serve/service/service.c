@@ -3,11 +3,9 @@
  * owner, versions, requests, and its state. service_workers.c and service_loop.c have
  * the rest.
  */
-#include "service/service_parts.h"
+#include "service/service_impl.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,20 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "util/clock.h"
 #include "util/thread.h"
 
-double service_now(const struct service *s)
-{
-    return s->o.clock ? s->o.clock() : clock_now();
-}
 /* ---- Its life ---- */
-
-int service_error(struct error *err, const char *what)
-{
-    return error_set(err, RAYTRAIN_ENOMEM, "cannot %s for the service: %s", what,
-                     strerror(errno));
-}
 
 static int socket_listen(struct service *s, struct error *err)
 {
@@ -50,16 +37,6 @@ static int socket_listen(struct service *s, struct error *err)
         chmod(s->socket, 0600) < 0 || listen(s->listener, 128) < 0)
         return error_set(err, RAYTRAIN_ESTORAGE, "cannot listen for workers on %s: %s",
                          s->socket, strerror(errno));
-    return 0;
-}
-
-int service_watch(struct service *s, int fd, void *what, uint32_t events,
-                  struct error *err)
-{
-    struct epoll_event event = {.events = events, .data.ptr = what};
-
-    if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
-        return service_error(err, "watch a descriptor");
     return 0;
 }
 
@@ -102,16 +79,6 @@ int service_create(const struct service_options *options, struct service **out,
     }
     *out = s;
     return 0;
-}
-
-void service_close_links(struct worker_link **list)
-{
-    while (*list) {
-        struct worker_link *w = *list;
-
-        *list = w->next;
-        worker_link_destroy(w);
-    }
 }
 
 void service_destroy(struct service *s)
@@ -170,63 +137,7 @@ int service_start(struct service *s, struct error *err)
     return 0;
 }
 
-/* ---- Notices, passed on without the lock ---- */
-
-void service_say(struct service *s, const char *fmt, ...)
-{
-    struct sentence *said = s->o.say ? calloc(1, sizeof *said) : NULL;
-    va_list ap;
-
-    if (!said)
-        return;
-    va_start(ap, fmt);
-    vsnprintf(said->text, sizeof said->text, fmt, ap);
-    va_end(ap);
-    *s->said_end = said;
-    s->said_end = &said->next;
-}
-
-static void requests_finish(struct service_request *q)
-{
-    while (q) {
-        struct service_request *next = q->next;
-
-        q->done(q);
-        q = next;
-    }
-}
-
-void service_unlock(struct service *s, struct rows_request_list *done)
-{
-    struct sentence *said = s->said;
-    bool changed = s->changed;
-
-    s->said = NULL;
-    s->said_end = &s->said;
-    s->changed = false;
-    pthread_mutex_unlock(&s->lock);
-    requests_finish(done->first);
-    while (said) {
-        struct sentence *next = said->next;
-
-        s->o.say(s->o.arg, said->text);
-        free(said);
-        said = next;
-    }
-    if (changed && s->o.changed)
-        s->o.changed(s->o.arg);
-}
-
 /* ---- Versions ---- */
-
-struct model_version *service_version(struct service *s, int64_t version)
-{
-    struct model_version *v = s->versions;
-
-    while (v && (v->model.version != version || v->is_retired))
-        v = v->next;
-    return v;
-}
 
 int service_switch(struct service *s, int64_t version, struct error *err)
 {

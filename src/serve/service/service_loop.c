@@ -2,11 +2,10 @@
  * service_loop.c - the events for which the thread of a service waits, and the work
  * that is due at each turn.
  */
-#include "service/service_parts.h"
+#include "service/service_impl.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define EVENTS 64
@@ -30,25 +29,8 @@ static void versions_tidy(struct service *s)
         s->changed = true;
     }
 }
+
 /* ---- A turn of the loop ---- */
-
-/* Wake the loop at `when`, unless it wakes earlier; < 0: no change. */
-void service_arm(struct service *s, double when, double now)
-{
-    double left = when - now;
-    struct itimerspec spec = {0};
-
-    if (when < 0 || (s->armed >= 0 && s->armed <= when))
-        return;
-    if (left < 1e-9)
-        left = 1e-9;
-    spec.it_value.tv_sec = (time_t)left;
-    spec.it_value.tv_nsec = (long)((left - (double)spec.it_value.tv_sec) * 1e9) + 1;
-    if (spec.it_value.tv_nsec >= 1000000000)
-        spec.it_value.tv_nsec = 999999999;
-    if (timerfd_settime(s->timer, 0, &spec, NULL) == 0)
-        s->armed = when;
-}
 
 static void timer_take(struct service *s)
 {

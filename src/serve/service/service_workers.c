@@ -2,7 +2,7 @@
  * service_workers.c - the connections of workers: accept them, read their HELLO and
  * their answers, and end them.
  */
-#include "service/service_parts.h"
+#include "service/service_impl.h"
 
 #include <poll.h>
 #include <sys/epoll.h>

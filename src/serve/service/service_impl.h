@@ -1,10 +1,11 @@
 /*
- * service_parts.h - what the files of a service share: service.c has its life, its versions
- * and requests, service_workers.c the connections of workers, service_loop.c what the thread
- * waits for. All are called with the lock, which service_unlock() gives back.
+ * service_impl.h - what the files of a service share: service.c has its life, its versions
+ * and requests, service_loop.c what the thread waits for, service_workers.c the connections
+ * of workers, and service_base.c what all of these need. All are called with the lock, which
+ * service_unlock() gives back.
  */
-#ifndef RAYTRAIN_SERVICE_SERVICE_PARTS_H
-#define RAYTRAIN_SERVICE_SERVICE_PARTS_H
+#ifndef RAYTRAIN_SERVICE_SERVICE_IMPL_H
+#define RAYTRAIN_SERVICE_SERVICE_IMPL_H
 
 #include <pthread.h>
 
@@ -37,11 +38,14 @@ struct service {
     double armed;   /* the time of the timer; < 0: off */
 };
 
+/* -- service_base.c -- */
 double service_now(const struct service *s);
 int service_error(struct error *err, const char *what);
 /* Make the loop wait for a descriptor, which is identified by an address. */
 int service_watch(struct service *s, int fd, void *what, uint32_t events,
                   struct error *err);
+/* Wake the loop at `when`, unless it wakes earlier; < 0: no change. */
+void service_arm(struct service *s, double when, double now);
 /* A sentence for the user, passed on at the next service_unlock(). */
 void service_say(struct service *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -51,6 +55,7 @@ void service_unlock(struct service *s, struct rows_request_list *done);
 struct model_version *service_version(struct service *s, int64_t version);
 void service_close_links(struct worker_link **list);
 
+/* -- service_workers.c -- */
 /* Accept the workers that connect. */
 void service_accept(struct service *s);
 /* Data have arrived from a worker, or can be sent to it. */
@@ -60,8 +65,5 @@ void service_link_event(struct service *s, struct worker_link *w, double now,
 void service_watch_links(struct service *s, const struct model_version *v);
 /* Close connections that have not sent a HELLO in time. */
 void service_expire(struct service *s, double now, struct rows_request_list *done);
-
-/* Wake the loop at `when`, unless it wakes earlier; < 0: no change. */
-void service_arm(struct service *s, double when, double now);
 
 #endif
