@@ -8,7 +8,7 @@
 
 #include "crew/crew.h"
 #include "life/follower.h"
-#include "life/life.h"
+#include "life/life_options.h"
 #include "service/service.h"
 
 /* Seconds for workers to end, beyond the time for an answer. */
