@@ -12,7 +12,7 @@
 
 #include "event/outlet.h"
 #include "http/clients.h"
-#include "http/front.h"
+#include "http/front_options.h"
 #include "infer/infer.h"
 
 #define STATUS_MAX 600
@@ -69,8 +69,6 @@ struct exchange {
     int64_t version;
 };
 
-/* ---- For the routes ---- */
-
 /* Free the memory of its rows and their prediction. */
 void exchange_forget(struct exchange *x);
 /* A header of the request; NULL: there is none. */
@@ -80,13 +78,5 @@ void exchange_refuse(struct exchange *x, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The answer is in x->answer, unless rc is -1: then there was no memory. */
 void exchange_answer(struct exchange *x, int status, int rc);
-
-/* ---- For the server: callbacks of libmicrohttpd ---- */
-
-enum MHD_Result exchange_turn(void *front, struct MHD_Connection *connection,
-                              const char *url, const char *method, const char *version,
-                              const char *upload, size_t *n, void **state);
-void exchange_end(void *front, struct MHD_Connection *connection, void **state,
-                  enum MHD_RequestTerminationCode why);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * front.c - the HTTP server on top of libmicrohttpd. Sections: clients that come and
- * go, the daemon, and the life of the front. clients.c limits the clients, exchange.c
+ * go, the daemon, and the life of the front. clients.c limits the clients, turns.c
  * handles a request.
  */
 #include "http/front.h"
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "http/exchange.h"
+#include "http/turns.h"
 #include "util/clock.h"
 #include "util/thread.h"
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "http/named_model.h"
 #include "http/route.h"
 #include "http/served_model.h"
 

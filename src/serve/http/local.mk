@@ -3,14 +3,17 @@ libserve_a_SOURCES += \
 	src/serve/http/clients.c src/serve/http/clients.h \
 	src/serve/http/exchange.c src/serve/http/exchange.h \
 	src/serve/http/front.c src/serve/http/front.h src/serve/http/front_page.h \
+	src/serve/http/front_options.h \
 	src/serve/http/header_fault.c src/serve/http/header_fault.h \
 	src/serve/http/host.c src/serve/http/host.h \
 	src/serve/http/infer_route.c \
 	src/serve/http/listening.c src/serve/http/listening.h \
 	src/serve/http/model_routes.c \
+	src/serve/http/named_model.c src/serve/http/named_model.h \
 	src/serve/http/route.c src/serve/http/route.h \
 	src/serve/http/served_model.c src/serve/http/served_model.h \
 	src/serve/http/token.c src/serve/http/token.h \
+	src/serve/http/turns.c src/serve/http/turns.h \
 	src/serve/http/watch_routes.c
 nodist_libserve_a_SOURCES += src/serve/http/front_page.c
 

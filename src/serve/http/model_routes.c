@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "http/named_model.h"
 #include "http/route.h"
 #include "http/served_model.h"
 

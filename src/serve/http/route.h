@@ -36,11 +36,4 @@ void answer_metrics(struct exchange *x);
 void answer_state(struct exchange *x);
 void answer_page(struct exchange *x);
 
-/* The model that the path names, or a refusal: NULL. */
-struct service *route_service(struct exchange *x);
-/* Its version, which is held until exchange_end(): false if there is a refusal. */
-bool route_version(struct exchange *x);
-/* Has the client asked for a version? */
-bool route_names_version(const struct exchange *x);
-
 #endif
