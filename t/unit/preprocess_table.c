@@ -10,6 +10,7 @@
 #include "preprocess_table.h"
 
 #include "config/config_file.h"
+#include "preprocess/chain_fit.h"
 
 struct error err;
 

@@ -4,6 +4,8 @@
  */
 #include "data/dataset_fit.h"
 
+#include "preprocess/chain_fit.h"
+
 /* Of a block. A multiple of it is in memory, of which the second-level cache of a core
  * holds a part. */
 #define BLOCK_BYTES ((size_t)1 << 20)

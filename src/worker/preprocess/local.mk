@@ -2,6 +2,7 @@ libworker_a_SOURCES += \
 	src/worker/preprocess/batch_mapper.c \
 	src/worker/preprocess/categories.c src/worker/preprocess/categories.h \
 	src/worker/preprocess/chain.c src/worker/preprocess/chain.h \
+	src/worker/preprocess/chain_fit.c src/worker/preprocess/chain_fit.h \
 	src/worker/preprocess/chain_file.c src/worker/preprocess/chain_file.h \
 	src/worker/preprocess/chain_pack.c src/worker/preprocess/chain_pack.h \
 	src/worker/preprocess/chain_share.c src/worker/preprocess/chain_share.h \
