@@ -7,7 +7,8 @@
 #ifndef RAYTRAIN_DATA_CONVERTED_H
 #define RAYTRAIN_DATA_CONVERTED_H
 
-#include "data/dataset.h"
+#include "config/data_config.h"
+#include "data/dataset_env.h"
 #include "table/table.h"
 
 /*

@@ -5,7 +5,10 @@
 #ifndef RAYTRAIN_DATA_DATASET_TABLE_H
 #define RAYTRAIN_DATA_DATASET_TABLE_H
 
-#include "data/dataset.h"
+#include "config/data_config.h"
+#include "data/dataset_env.h"
+#include "data/epoch_order.h"
+#include "table/left_out.h"
 #include "table/table.h"
 
 /* The rows of the files that the configuration asks for, and of these the selected

@@ -4,6 +4,7 @@ libworker_a_SOURCES += \
 	src/worker/data/converted.c src/worker/data/converted.h \
 	src/worker/data/dataset.c src/worker/data/dataset.h \
 	src/worker/data/dataset_columns.c \
+	src/worker/data/dataset_env.h \
 	src/worker/data/dataset_impl.h \
 	src/worker/data/dataset_fit.c src/worker/data/dataset_fit.h \
 	src/worker/data/dataset_table.c src/worker/data/dataset_table.h \
