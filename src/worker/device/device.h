@@ -20,12 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/copy_pieces.h"
 #include "util/error.h"
-
-/* What is copied at once. */
-#define DEVICE_PIECE_BYTES ((size_t)8 << 20)
-/* How many threads may bring what is copied to a GPU. */
-#define DEVICE_LANES_MAX 4
 
 /* The caller queues its work for this GPU on `stream` from now on. Before the first call,
  * that is the default stream, which is NULL. */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "device/device.h"
+#include "device/copy_pieces.h"
 #include "device/vendor.h"
 
 struct piece {

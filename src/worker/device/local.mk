@@ -1,6 +1,6 @@
 libworker_a_SOURCES += \
 	src/worker/device/devices.c src/worker/device/devices.h \
-	src/worker/device/copies.c src/worker/device/copies.h \
+	src/worker/device/copies.c src/worker/device/copies.h src/worker/device/copy_pieces.h \
 	src/worker/device/cuda.c \
 	src/worker/device/device.c src/worker/device/device.h \
 	src/worker/device/feed.c src/worker/device/feed.h \
