@@ -9,6 +9,7 @@ libworker_a_SOURCES += \
 	src/worker/gbdt/model_record.c src/worker/gbdt/model_record.h \
 	src/worker/gbdt/queries.c src/worker/gbdt/queries.h \
 	src/worker/gbdt/gbdt_rows.c src/worker/gbdt/gbdt_rows.h \
+	src/worker/gbdt/rows_job.h \
 	src/worker/gbdt/rows_load.c src/worker/gbdt/rows_load.h
 
 UNIT_TESTS += t/unit/test_area_under_curve t/unit/test_early_stopping \

@@ -10,7 +10,7 @@
 
 #include "comm/comm.h"
 #include "data/dataset.h"
-#include "gbdt/rows_load.h"
+#include "gbdt/rows_job.h"
 
 /* The query in row `row` of its column as bits, which are in the order of the numbers.
  */

@@ -7,17 +7,7 @@
 #define RAYTRAIN_GBDT_ROWS_LOAD_H
 
 #include "data/dataset.h"
-#include "gbdt/columns.h"
-
-struct rows_job {
-    const struct gbdt_columns *columns;
-    const struct dataset_config *config; /* of the dataset: where its rows lie */
-    bool wide;      /* the library looks at float64, if a column has it */
-    int rank, size; /* part `rank` of `size`; the first parts have the most rows */
-    /* Before each block: an error ends the reading. */
-    int (*block)(void *arg, struct error *err);
-    void *arg;
-};
+#include "gbdt/rows_job.h"
 
 /*
  * ds delivers all rows in their order (dataset_env: rank 0, size 1). Queries begin
