@@ -13,7 +13,7 @@ libworker_a_SOURCES += \
 	src/worker/table/packing_filters.c \
 	src/worker/table/ragged_read.c src/worker/table/ragged_read.h \
 	src/worker/table/reader.c src/worker/table/reader.h \
-	src/worker/table/reader_file.c \
+	src/worker/table/reader_file.c src/worker/table/reader_file.h \
 	src/worker/table/reader_hdf5.c \
 	src/worker/table/reader_hdf5_chunks.c src/worker/table/reader_hdf5_chunks.h \
 	src/worker/table/reader_hdf5_names.c src/worker/table/reader_hdf5_names.h \
@@ -23,6 +23,7 @@ libworker_a_SOURCES += \
 	src/worker/table/row_order.c src/worker/table/row_order.h \
 	src/worker/table/table.c src/worker/table/table.h \
 	src/worker/table/table_concatenate.c \
+	src/worker/table/table_source.h \
 	src/worker/table/table_share.c src/worker/table/table_share.h \
 	src/worker/table/words_union.c src/worker/table/words_union.h \
 	src/worker/table/zip_members.c src/worker/table/zip_members.h

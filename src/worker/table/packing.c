@@ -11,7 +11,7 @@
 
 #include "table/band_cache.h"
 #include "table/band_store.h"
-#include "table/table.h"
+#include "table/table_source.h"
 #include "util/clock.h"
 #include "util/fs.h"
 

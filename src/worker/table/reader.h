@@ -20,6 +20,7 @@
 #include "config/data_config.h"
 #include "config/registry.h"
 #include "table/left_out.h"
+#include "table/reader_file.h"
 #include "table/table.h"
 #include "table/words_union.h"
 
@@ -64,14 +65,5 @@ const char *reader_formats(void);
  * rows are those of all files, in the order of their names. On failure *out is empty.
  */
 int reader_open(const struct reader_job *job, struct table *out, struct error *err);
-
-/* Open a regular file for reading, never waiting (a FIFO is refused); -1 on failure. */
-int reader_open_file(const char *path, struct error *err);
-
-/* The error of an open() that failed with EMFILE: RAYTRAIN_EFIT. */
-int reader_too_many_files(const char *path, struct error *err);
-
-/* Is this column asked for? */
-bool reader_wants(const struct dataset_config *cfg, const char *column);
 
 #endif

@@ -1,5 +1,5 @@
 /* reader_file.c - what readers of all formats use. */
-#include "table/reader.h"
+#include "table/reader_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,22 +14,8 @@
 #include "frame/frame.h"
 #include "table/packing.h"
 #include "table/row_order.h"
+#include "table/table_source.h"
 #include "util/error.h"
-
-/* A file that rows are read from. Its size was determined after opening. */
-struct source {
-    int fd;         /* owned by the table */
-    bool anonymous; /* memory of this node (expansion.h), sealed: it cannot change or
-                       shrink */
-    uint64_t size;
-    dev_t dev;
-    ino_t ino;
-    /* Anonymous: the bytes, read-only; NULL if they are not mapped. Other files are
-     * mapped by file_view.h alone: one that is truncated while in use must cause an
-     * error, not a SIGBUS. */
-    const unsigned char *map;
-    char path[PATH_MAX]; /* the name that the user knows */
-};
 
 /* Rows of a column that are adjacent in one source, from offset on. */
 struct extent {
