@@ -92,24 +92,7 @@ rooms () {
 # exceptions, to be removed one day.
 known_circles () {
 	cat <<-\EOT
-	includes common/config/data_config common/config/rows_config common/config/text_options
-	includes common/config/option_table common/config/options
-	includes common/run/metrics common/run/metrics_lines common/run/metrics_table
-	includes common/util/fs common/util/fs_advice common/util/private_dir
-	includes serve/http/access_log serve/http/exchange serve/http/front serve/http/route
-	includes serve/life/life serve/life/live_model
-	includes serve/service/service serve/service/service_parts
-	includes worker/data/converted worker/data/dataset worker/data/dataset_table
-	includes worker/device/device worker/device/devices worker/device/group
-	includes worker/gbdt/queries worker/gbdt/rows_load
-	includes worker/preprocess/chain worker/preprocess/transform
 	includes worker/session/checkpoints worker/session/collectives worker/session/data_decisions worker/session/dataset_watch worker/session/datasets worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/reports worker/session/session worker/session/signs
-	includes worker/table/expansion worker/table/reader worker/table/words_union
-	includes worker/table/packing worker/table/table
-	calls serve/http/exchange serve/http/infer_route serve/http/model_routes serve/http/route serve/http/watch_routes
-	calls serve/infer/rows_binary serve/infer/rows_json serve/infer/tensor_take
-	calls serve/service/service serve/service/service_loop serve/service/service_workers
-	calls worker/preprocess/chain worker/preprocess/transform
 	calls worker/session/call_match worker/session/checkpoint_calls worker/session/collective_calls worker/session/config_calls worker/session/dataset_calls worker/session/metric_calls worker/session/open_calls worker/session/preemption worker/session/preprocessing worker/session/random_streams worker/session/report worker/session/report_combine worker/session/saved_state worker/session/session worker/session/session_error
 	EOT
 }
