@@ -298,7 +298,7 @@ static void number_print(FILE *out, const json_t *value)
 /* Why an attempt ended, in a word or two; "" if its outcome says it. */
 static const char *cause_text(const json_t *a)
 {
-    static const char *const texts[][2] = {
+    static const char *const causes[][2] = {
         {"oom", " (out of memory)"},   {"hang", " (hang)"},
         {"start", " (start)"},         {"node_lost", " (node lost)"},
         {"gpu", " (GPU error)"},       {"time_limit", " (time limit)"},
@@ -306,9 +306,9 @@ static const char *cause_text(const json_t *a)
         {"signal", " (signal)"},       {"callback", " (callback)"},
     };
 
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strcmp(string_of(a, "cause"), texts[i][0]) == 0)
-            return texts[i][1];
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (strcmp(string_of(a, "cause"), causes[i][0]) == 0)
+            return causes[i][1];
     return "";
 }
 

@@ -51,7 +51,7 @@ struct task {
     bool has_total;
     long long total; /* --total */
     struct offered_files files;
-    json_t *metrics, *texts;
+    json_t *metrics, *typed;
     /* What is wrong with the report: the other workers hear of it, since they wait. */
     bool refused;
     struct error why;
@@ -136,10 +136,10 @@ static int text_add(const struct task *t, const char *word, struct error *err)
                          quote(word, quoted));
     if (!(name = name_take("--text ", word, equals, err)))
         return -1;
-    if (json_object_get(t->texts, name))
+    if (json_object_get(t->typed, name))
         rc = error_set(err, RAYTRAIN_EUSAGE, "%s: the metric is given twice",
                        quote(word, quoted));
-    else if (json_object_set_new(t->texts, name, json_string(equals + 1)) < 0)
+    else if (json_object_set_new(t->typed, name, json_string(equals + 1)) < 0)
         rc = error_set(err, RAYTRAIN_EUSAGE, "--text %s: the text is not UTF-8",
                        quote(word, quoted));
     free(name);
@@ -163,7 +163,7 @@ static int total_set(struct task *t, const char *word, struct error *err)
 /* Is there something to report? */
 static bool has_report(const struct task *t)
 {
-    return t->offers || t->refused || json_object_size(t->texts) > 0 ||
+    return t->offers || t->refused || json_object_size(t->typed) > 0 ||
            json_object_size(t->metrics) > 0;
 }
 
@@ -264,7 +264,7 @@ static int copy_answer(void *arg, const struct wire_message *question,
 static json_t *report_request(const struct task *t)
 {
     json_t *request = json_pack("{s:s, s:b, s:O, s:O}", "op", "report", "asks_stop", 1,
-                                "metrics", t->metrics, "typed", t->texts);
+                                "metrics", t->metrics, "typed", t->typed);
 
     if (t->refused)
         json_object_set_new(request, "refused", json_string(t->why.text));
@@ -349,7 +349,7 @@ static int alone(const struct task *t, int *status, struct error *err)
 int main(int argc, char *argv[])
 {
     const char *path = getenv(WIRE_VARIABLE);
-    struct task t = {.metrics = json_object(), .texts = json_object()};
+    struct task t = {.metrics = json_object(), .typed = json_object()};
     struct error err = {0};
     int status = 0, rc;
 
@@ -363,6 +363,6 @@ int main(int argc, char *argv[])
                            : alone(&t, &status, &err);
     offered_files_clear(&t.files);
     json_decref(t.metrics);
-    json_decref(t.texts);
+    json_decref(t.typed);
     return rc < 0 ? report_fail(&err) : status;
 }

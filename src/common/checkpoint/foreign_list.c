@@ -15,7 +15,7 @@
 #define OBJECTS_MAX (1u << 20)
 #define DEPTH_MAX   (TENSOR_NAME_MAX / 2)
 
-static const char *const texts[N_REASONS] = {
+static const char *const reasons[N_REASONS] = {
     [OUT_TYPE] = "holds elements of an unknown type",
     [OUT_TIMES] = "holds times",
     [OUT_STRINGS] = "holds an array of strings",
@@ -218,5 +218,5 @@ int foreign_list_write(hid_t file, FILE *out, struct error *err)
 
 const char *foreign_reason_text(enum foreign_reason reason)
 {
-    return texts[reason];
+    return reasons[reason];
 }

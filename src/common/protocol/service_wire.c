@@ -48,13 +48,14 @@ static bool fixed_bytes(const struct service_column *c, uint64_t rows, uint64_t 
 }
 
 int service_layout(const struct service_column columns[], size_t n, uint64_t rows,
-                   const uint64_t texts[], uint64_t places[], uint64_t *bytes,
+                   const uint64_t text_sizes[], uint64_t places[], uint64_t *bytes,
                    struct error *err)
 {
     uint64_t at = 0;
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t size, text = columns[i].kind == SERVICE_TEXT && texts ? texts[i] : 0;
+        uint64_t size,
+            text = columns[i].kind == SERVICE_TEXT && text_sizes ? text_sizes[i] : 0;
 
         if (!align_up(&at) || !fixed_bytes(&columns[i], rows, &size) ||
             __builtin_add_overflow(size, text, &size))

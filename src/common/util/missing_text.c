@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Indexed by their length. */
-static const char *const texts[] = {
+static const char *const usual[] = {
     "",
     "",
     "NA",
@@ -30,10 +30,10 @@ bool text_is_missing(const char *at, size_t n)
     if (n == 0)
         return true;
     /* A quick check: few other texts begin like one of these. */
-    return n < sizeof texts / sizeof *texts &&
+    return n < sizeof usual / sizeof *usual &&
            (*at == 'N' || *at == 'n' || *at == '#' || *at == '<' || *at == '-' ||
             *at == '1') &&
-           is_among(at, n, texts[n]);
+           is_among(at, n, usual[n]);
 }
 
 static bool listed(const struct missing_texts *missing, const char *at, size_t n)

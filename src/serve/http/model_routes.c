@@ -33,7 +33,7 @@ void answer_server(struct exchange *x)
 
 void answer_model(struct exchange *x)
 {
-    char texts[SERVICE_VERSIONS_MAX][24];
+    char numbers[SERVICE_VERSIONS_MAX][24];
     const char *versions[SERVICE_VERSIONS_MAX];
     struct service_state state;
 
@@ -41,8 +41,8 @@ void answer_model(struct exchange *x)
         return;
     service_look(x->service, &state);
     for (size_t i = 0; i < state.n_versions; i++) {
-        snprintf(texts[i], sizeof texts[i], "%" PRId64, state.versions[i]);
-        versions[i] = texts[i];
+        snprintf(numbers[i], sizeof numbers[i], "%" PRId64, state.versions[i]);
+        versions[i] = numbers[i];
     }
     exchange_answer(x, 200,
                     infer_model_write(served_model_of(x->held), versions,
@@ -70,7 +70,7 @@ void answer_model_ready(struct exchange *x)
 /* The versions of a model; or the model, without one. */
 static size_t index_add(struct service *s, bool only_ready,
                         struct infer_index_entry entries[],
-                        char texts[SERVICE_VERSIONS_MAX][24])
+                        char numbers[SERVICE_VERSIONS_MAX][24])
 {
     const char *name = service_name(s);
     struct service_state state;
@@ -83,8 +83,8 @@ static size_t index_add(struct service *s, bool only_ready,
 
         if (only_ready && !ready)
             continue;
-        snprintf(texts[n], sizeof texts[n], "%" PRId64, state.versions[i]);
-        entries[n] = (struct infer_index_entry){name, texts[n], ready};
+        snprintf(numbers[n], sizeof numbers[n], "%" PRId64, state.versions[i]);
+        entries[n] = (struct infer_index_entry){name, numbers[n], ready};
         n++;
     }
     if (state.n_versions == 0 && !only_ready)
@@ -98,7 +98,7 @@ void answer_index(struct exchange *x)
     size_t most = o->n_services * SERVICE_VERSIONS_MAX, n = 0;
     struct infer_index_entry *entries;
     struct infer_refusal why;
-    char(*texts)[24];
+    char(*numbers)[24];
     bool only_ready;
 
     if (!infer_index_parse(x->body, x->n, &only_ready, &why)) {
@@ -106,11 +106,11 @@ void answer_index(struct exchange *x)
         return;
     }
     entries = calloc(most + 1, sizeof *entries);
-    texts = calloc(most + 1, sizeof *texts);
-    for (size_t i = 0; entries && texts && i < o->n_services; i++)
-        n += index_add(o->services[i], only_ready, entries + n, texts + n);
-    exchange_answer(x, 200,
-                    entries && texts ? infer_index_write(entries, n, &x->answer) : -1);
+    numbers = calloc(most + 1, sizeof *numbers);
+    for (size_t i = 0; entries && numbers && i < o->n_services; i++)
+        n += index_add(o->services[i], only_ready, entries + n, numbers + n);
+    exchange_answer(
+        x, 200, entries && numbers ? infer_index_write(entries, n, &x->answer) : -1);
     free(entries);
-    free(texts);
+    free(numbers);
 }

@@ -51,14 +51,14 @@ static void texts_pack(const struct rows_batch *b, size_t i, unsigned char *to)
 
 /* Where the columns are; then the gaps between them are zero. */
 static int payload_make(struct rows_batch *b, const struct service_column inputs[],
-                        size_t n, uint64_t texts[], uint64_t places[],
+                        size_t n, uint64_t text_sizes[], uint64_t places[],
                         struct error *err)
 {
     uint64_t room;
 
     for (size_t i = 0; i < n; i++)
-        texts[i] = inputs[i].kind == SERVICE_TEXT ? text_bytes(b, i) : 0;
-    if (service_layout(inputs, n, b->rows, texts, places, &b->bytes, err) < 0)
+        text_sizes[i] = inputs[i].kind == SERVICE_TEXT ? text_bytes(b, i) : 0;
+    if (service_layout(inputs, n, b->rows, text_sizes, places, &b->bytes, err) < 0)
         return -1;
     room = (b->bytes / SERVICE_ALIGN + 1) * SERVICE_ALIGN;
     b->payload = aligned_alloc(SERVICE_ALIGN, room);

@@ -86,18 +86,18 @@ static int put_texts(const struct model_saving *s, raytrain_checkpoint *ck)
 {
     const struct {
         const char *name, *text;
-    } texts[] = {{GBDT_TRAINER, s->ops->name},
-                 {GBDT_LIBRARY, s->version[0] ? s->version : NULL},
-                 {GBDT_PARAMS, s->params},
-                 {GBDT_DMATRIX, s->dmatrix},
-                 {GBDT_CATEGORICAL, s->categorical},
-                 {GBDT_BEST_METRIC, s->record.early.metric},
-                 {GBDT_FEATURES, s->features}};
+    } strings[] = {{GBDT_TRAINER, s->ops->name},
+                   {GBDT_LIBRARY, s->version[0] ? s->version : NULL},
+                   {GBDT_PARAMS, s->params},
+                   {GBDT_DMATRIX, s->dmatrix},
+                   {GBDT_CATEGORICAL, s->categorical},
+                   {GBDT_BEST_METRIC, s->record.early.metric},
+                   {GBDT_FEATURES, s->features}};
 
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        int rc = texts[i].text
-                     ? raytrain_checkpoint_put_string(ck, texts[i].name, texts[i].text)
-                     : RAYTRAIN_OK;
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++) {
+        int rc = strings[i].text ? raytrain_checkpoint_put_string(ck, strings[i].name,
+                                                                  strings[i].text)
+                                 : RAYTRAIN_OK;
 
         if (rc)
             return rc;

@@ -27,7 +27,7 @@ static int values_gather(struct comm *comm, json_t *value, json_t **all,
 {
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
-    void *texts = NULL;
+    void *facts = NULL;
     int rc = 0;
 
     *all = NULL;
@@ -35,9 +35,9 @@ static int values_gather(struct comm *comm, json_t *value, json_t **all,
         rc = error_no_memory(err);
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
-        rc = comm->ops->gatherv(comm, text, strlen(text), &texts, sizes, 0, err);
+        rc = comm->ops->gatherv(comm, text, strlen(text), &facts, sizes, 0, err);
     if (rc == 0 && comm->rank == 0) {
-        const char *at = texts;
+        const char *at = facts;
 
         *all = json_array();
         for (int i = 0; i < comm->size; at += sizes[i++]) {
@@ -46,7 +46,7 @@ static int values_gather(struct comm *comm, json_t *value, json_t **all,
             json_array_append_new(*all, one ? one : json_null());
         }
     }
-    free(texts);
+    free(facts);
     free(sizes);
     free(text);
     json_decref(value);

@@ -53,22 +53,23 @@ int repeat_rows(const struct service_column columns[], size_t n, uint64_t rows,
                 uint64_t wanted, struct service_rows rows_of[], void **memory,
                 struct error *err)
 {
-    uint64_t *texts = calloc(2 * n + 1, sizeof *texts), *places = texts + n, bytes;
+    uint64_t *text_sizes = calloc(2 * n + 1, sizeof *text_sizes),
+             *places = text_sizes + n, bytes;
     unsigned char *to = NULL;
     int rc = -1;
 
-    for (size_t i = 0; texts && i < n; i++)
+    for (size_t i = 0; text_sizes && i < n; i++)
         if (columns[i].kind == SERVICE_TEXT)
-            texts[i] = text_bytes(rows_of[i].offsets, rows, wanted);
-    if (texts)
-        rc = service_layout(columns, n, wanted, texts, places, &bytes, err);
+            text_sizes[i] = text_bytes(rows_of[i].offsets, rows, wanted);
+    if (text_sizes)
+        rc = service_layout(columns, n, wanted, text_sizes, places, &bytes, err);
     if (rc == 0)
         to = malloc(bytes + 1);
     for (size_t i = 0; to && i < n; i++)
         column_repeat(&columns[i], rows, wanted, to + places[i], &rows_of[i]);
     *memory = to;
-    free(texts);
-    if (rc < 0 && texts)
+    free(text_sizes);
+    if (rc < 0 && text_sizes)
         return -1;
     return to ? 0 : error_set(err, RAYTRAIN_ENOMEM, "out of memory for a batch");
 }

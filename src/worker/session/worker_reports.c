@@ -11,15 +11,15 @@
 #define WORKERS_BYTES_MAX ((size_t)2 << 20)
 
 /* "[{...},{...}]", of objects one after the other; NULL: there is no memory. */
-static char *workers_join(const char *texts, const size_t *sizes, int n, size_t total)
+static char *workers_join(const char *reports, const size_t *sizes, int n, size_t total)
 {
     char *joined = malloc(total + (size_t)n + 2), *to = joined;
 
     for (int rank = 0; joined && rank < n; rank++) {
         *to++ = rank > 0 ? ',' : '[';
-        memcpy(to, texts, sizes[rank]);
+        memcpy(to, reports, sizes[rank]);
         to += sizes[rank];
-        texts += sizes[rank];
+        reports += sizes[rank];
     }
     if (joined)
         strcpy(to, "]");
@@ -45,7 +45,7 @@ int session_worker_reports(raytrain_context *ctx, const char *reported, char **o
     const char *mine = reported ? reported : "{}";
     int64_t total = (int64_t)strlen(mine);
     size_t *sizes;
-    void *texts = NULL;
+    void *reports = NULL;
     int rc;
 
     if (comm->ops->allreduce(comm, &total, 1, COMM_INT64, COMM_SUM, err) < 0)
@@ -58,11 +58,11 @@ int session_worker_reports(raytrain_context *ctx, const char *reported, char **o
     sizes = calloc(comm->rank == 0 ? (size_t)comm->size : 1, sizeof *sizes);
     rc = comm_agree(comm, sizes ? 0 : error_no_memory(err), err);
     if (rc == 0)
-        rc = comm->ops->gatherv(comm, mine, strlen(mine), &texts, sizes, 0, err);
+        rc = comm->ops->gatherv(comm, mine, strlen(mine), &reports, sizes, 0, err);
     if (rc == 0 && comm->rank == 0 &&
-        !(*out = workers_join(texts, sizes, comm->size, (size_t)total)))
+        !(*out = workers_join(reports, sizes, comm->size, (size_t)total)))
         rc = error_no_memory(err);
-    free(texts);
+    free(reports);
     free(sizes);
     return rc;
 }

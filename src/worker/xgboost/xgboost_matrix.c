@@ -226,11 +226,11 @@ int xgboost_matrix_describe_rows(const struct xgboost_library *x, void *matrix,
 /* ---- Features ---- */
 
 static int strings_set(const struct xgboost_library *x, void *handle, bool model,
-                       const char *field, const char **texts, size_t n,
+                       const char *field, const char **strings, size_t n,
                        struct error *err)
 {
-    int rc = model ? x->XGBoosterSetStrFeatureInfo(handle, field, texts, n)
-                   : x->XGDMatrixSetStrFeatureInfo(handle, field, texts, n);
+    int rc = model ? x->XGBoosterSetStrFeatureInfo(handle, field, strings, n)
+                   : x->XGDMatrixSetStrFeatureInfo(handle, field, strings, n);
 
     return rc == 0 ? 0 : xgboost_fail(x, RAYTRAIN_EINVAL, field, err);
 }
@@ -248,7 +248,7 @@ int xgboost_matrix_describe_features(const struct xgboost_library *x, void *hand
                                      const struct xgboost_matrix_options *options,
                                      const struct gbdt_features *f, struct error *err)
 {
-    const char **texts;
+    const char **strings;
     int rc = 0;
 
     if (options->types && json_array_size(options->types) != f->n)
@@ -256,18 +256,18 @@ int xgboost_matrix_describe_features(const struct xgboost_library *x, void *hand
                          "dmatrix_params.feature_types: there are %zu types, but %zu "
                          "features",
                          json_array_size(options->types), f->n);
-    texts = calloc(f->n + 1, sizeof *texts);
-    if (!texts)
+    strings = calloc(f->n + 1, sizeof *strings);
+    if (!strings)
         return error_no_memory(err);
     for (size_t i = 0; f->names && i < f->n; i++)
-        texts[i] = f->names[i];
+        strings[i] = f->names[i];
     if (f->names)
-        rc = strings_set(x, handle, model, "feature_name", texts, f->n, err);
+        rc = strings_set(x, handle, model, "feature_name", strings, f->n, err);
     if (rc == 0 && (options->types || f->categorical)) {
         for (size_t i = 0; i < f->n; i++)
-            texts[i] = type_of(options, f, i);
-        rc = strings_set(x, handle, model, "feature_type", texts, f->n, err);
+            strings[i] = type_of(options, f, i);
+        rc = strings_set(x, handle, model, "feature_type", strings, f->n, err);
     }
-    free(texts);
+    free(strings);
     return rc;
 }
