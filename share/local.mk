@@ -177,7 +177,8 @@ html-local:
 EXTRA_DIST += share/man/html/make share/man/html/manual.css
 
 # The rest of the source package.
-dist_doc_DATA = README.md INSTALL.md NEWS.md HACKING.md CONTRIBUTING.md
+dist_doc_DATA = README.md INSTALL.md NEWS.md HACKING.md CONTRIBUTING.md \
+	share/doc/frameworks.md share/doc/lives.md
 EXTRA_DIST += share/pictures/terminal.png share/pictures/page.png scripts/pictures
 EXTRA_DIST += scripts/install-lightgbm
 EXTRA_DIST += scripts/build scripts/packages scripts/quickstart scripts/test scripts/matrix

@@ -4,7 +4,7 @@ name although it does not exist.
 
 In the guides these are paths, names of files in backquotes, and functions: `name()`,
 and in the file that follows, as in "`name()` in `FILE`" or "`name()` (`FILE`)". Of
-blocks of commands, and of the section on frameworks, which names files of theirs,
+blocks of commands, and of the guide to frameworks, which names files of theirs,
 these are only paths from the top of the tree. In sources these are FILE.c,
 ROOM/FILE.c, headers, tests and paths from the top of the tree."""
 
@@ -12,7 +12,9 @@ import os
 import re
 import sys
 
-GUIDES = ["README.md", "INSTALL.md", "HACKING.md", "CONTRIBUTING.md", "t/README.md"]
+FOREIGN = "share/doc/frameworks.md"  # has names of files of frameworks
+GUIDES = ["README.md", "INSTALL.md", "HACKING.md", "CONTRIBUTING.md", "t/README.md",
+          "share/doc/lives.md", FOREIGN]
 TOP = "src|scripts|share|t"
 HALLS = "cmd|launcher|worker|serve|common"
 ENDINGS = r"(?:[ch]|hpp|py|t|sh|mk|md|f90|ac|proto|css|js|html)"
@@ -74,7 +76,7 @@ class Tree:
 
 
 def guide(tree, name):
-    is_block = is_foreign = False
+    is_block = False
     text = text_of(os.path.join(tree.top, name))
     for call, file in CALL_IN.findall(text):
         if tree.has(file) and not tree.has_function(call, file):
@@ -82,9 +84,7 @@ def guide(tree, name):
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             is_block = not is_block
-        if line.startswith("## "):
-            is_foreign = line == "## What frameworks read"
-        is_prose = not is_block and not is_foreign
+        is_prose = not is_block and name != FOREIGN
         paths = PATH.findall(line)
         if is_prose:
             paths += HALL.findall(line) + FILE.findall(line)

@@ -7,7 +7,7 @@
  * starts it and sets b->comm, on_shutdown() stops it. Add a row to BACKENDS
  * (config/backend_row.h), from which tables, words and completions are made, and a
  * paragraph to "BACKENDS OF COMMANDS" in raytrain-run(1). Take the variables from the
- * source of the framework, and write its version down in HACKING.md.
+ * source of the framework, and write its version down in share/doc/frameworks.md.
  */
 #ifndef RAYTRAIN_BACKEND_BACKEND_H
 #define RAYTRAIN_BACKEND_BACKEND_H
