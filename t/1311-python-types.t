@@ -59,6 +59,14 @@ test_expect_success 'every public name of every module is there' '
 	"$PYTHON" public.py "$client/raytrain"
 '
 
+test_expect_success 'an XGBoost without the class of callbacks is an ImportError that names the version' '
+	mkdir -p old/xgboost && echo "__version__ = \"0.90\"; from . import callback" >old/xgboost/__init__.py &&
+	: >old/xgboost/callback.py &&
+	test_must_fail env PYTHONPATH="$PWD/old:$client" \
+		"$PYTHON" -c "from raytrain.xgboost import RayTrainReportCallback" 2>err &&
+	grep "^ImportError: .*needs XGBoost 1.3 or later, not 0.90" err
+'
+
 # The last block of the manual has those that are refused, the others those that are here.
 test_expect_success 'names of Ray are here or refused with what to use, as the manual says' '
 	sed -n "/^[.]SH .NAMES OF RAY TRAIN/,/^[.]SH .DIFF/p" \

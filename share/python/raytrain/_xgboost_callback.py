@@ -11,6 +11,9 @@ from .checkpoint import Checkpoint
 
 _xgboost: Any = _frameworks.needed("XGBoost", ("xgboost",),
                                    "Debian: python3-xgboost; pip install xgboost")
+if not hasattr(_xgboost.callback, "TrainingCallback"):
+    raise ImportError("raytrain.xgboost.RayTrainReportCallback needs XGBoost 1.3 or "
+                      f"later, not {_xgboost.__version__}", name="xgboost")
 
 
 class RayTrainReportCallback(TreeReports, _xgboost.callback.TrainingCallback):
