@@ -65,7 +65,7 @@ test_expect_success 'without NCCL: the bits of the host, said once' '
 '
 test_expect_success 'with an NCCL that is too old: the bits of the host, said once' '
 	(export STANDIN_NCCL_VERSION=2708 && with_devices old 3) &&
-	staged "libnccl.so.2 is of NCCL 2.7: update it to 2.10 or later" && same host old
+	staged "libnccl.so.2 is NCCL 2.7: update it to 2.10 or later" && same host old
 '
 test_expect_success 'with --device-collectives=auto, NCCL that fails is said once: the bits of the host' '
 	(export STANDIN_NCCL_FAIL=ncclCommInitRankConfig:1 &&

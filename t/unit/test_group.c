@@ -610,13 +610,13 @@ static void without_the_library_on_a_rank_there_is_no_group(void **state)
 static void old_and_different_libraries_get_no_group(void **state)
 {
     (void)state;
-    refusal_case((struct refusal){"libnccl.so.2 is of NCCL 2.8: update it to 2.10",
+    refusal_case((struct refusal){"libnccl.so.2 is NCCL 2.8: update it to 2.10",
                                   0,
                                   -1,
                                   -1,
                                   {0, 0, 2804},
                                   true});
-    refusal_case((struct refusal){"libnccl.so.2 is of NCCL 2.9: update it to 2.10",
+    refusal_case((struct refusal){"libnccl.so.2 is NCCL 2.9: update it to 2.10",
                                   0,
                                   -1,
                                   -1,

@@ -1,5 +1,6 @@
 /*
- * copies.c - see copies.h: memory that is pinned, what each GPU has, the steps of a save.
+ * copies.c - the pinned memory of a save, the stream of each GPU, and the steps of a
+ * save.
  */
 #include "config.h"
 
@@ -12,24 +13,25 @@
 #include "device/device.h"
 #include "device/group.h"
 
-/* A GPU that is copied from. Its copies are queued on a stream of their own, so that others
- * need not wait for them. */
+/* A GPU from which tensors are copied. Its copies have a stream of their own, so that
+ * other work need not wait for them. */
 struct source {
     struct source *next;
     struct device *device;
     void *stream;
-    void *settled;    /* the event after the copies of what does not stay, */
-    void *all;        /* and the one after all copies */
-    bool begun;       /* in this save: it is ordered after the caller's work */
-    bool has_settled; /* likewise */
-    bool has_staying; /* likewise: copies may go on after settle */
-    bool going;       /* copies may be under way */
+    void *settled;    /* the event after the copies of memory that does not stay */
+    void *all;        /* the event after all copies */
+    bool begun;       /* in this save: the stream is ordered after the caller's work */
+    bool has_settled; /* in this save: the event settled is recorded */
+    bool has_staying; /* in this save: copies may go on after settle */
+    bool going;       /* copies may be in progress */
 };
 
-/* What is pinned at once. */
+/* How much is pinned at once. */
 #define PIN_BYTES ((size_t)256 << 20)
 
-/* The memory is pinned from its beginning on, piece by piece. A copy stays in one piece. */
+/* The memory is pinned from its beginning on, piece by piece. A copy stays in one
+ * piece. */
 struct device_copies {
     struct source *sources;
     unsigned char *memory;
@@ -38,8 +40,8 @@ struct device_copies {
     struct device *pinned_by;        /* NULL: nothing is pinned */
     size_t *ends;                  /* of the pieces */
     size_t n_pieces, room_pieces;
-    bool refused; /* the rest cannot be pinned, */
-    bool noted;   /* as the caller knows */
+    bool refused; /* the rest cannot be pinned */
+    bool noted;   /* the caller knows that */
     struct error why;
 };
 
@@ -76,7 +78,7 @@ void device_copies_forget(struct device_copies *c)
     c->refused = c->noted = false;
 }
 
-/* It was pinned in a context that was destroyed. */
+/* Was the memory pinned in a context that was destroyed? */
 static bool is_unpinned(const struct device_copies *c)
 {
     return c->pinned_by && device_is_lost(c->pinned_by);
@@ -153,8 +155,8 @@ void device_copies_pin(struct device_copies *c, void *memory, size_t n)
     device_leave(device);
 }
 
-/* How many of the n bytes at `to` are in one piece that is pinned for the GPU, whose context
- * is current? */
+/* The number of the n bytes at `to` that are in one piece, pinned for the GPU, whose
+ * context is current. */
 static size_t pinned_room(const struct device_copies *c, const struct device *device,
                           const unsigned char *to, size_t n)
 {
@@ -219,7 +221,7 @@ static struct source *source_of(struct device_copies *c, struct device *device,
     return source_prepare(s, err) == 0 ? s : NULL;
 }
 
-/* What the caller has queued before comes first. */
+/* Order the stream after what the caller has queued. */
 static int source_begin(struct source *s, struct error *err)
 {
     const struct device_vendor *v = s->device->vendor;
@@ -251,7 +253,7 @@ static void source_destroy(struct source *s)
 
 /* ---- The steps ---- */
 
-/* The events after what is in the stream now. */
+/* Record the events after what is in the stream now. */
 static int events_record(struct source *s, bool stays, struct error *err)
 {
     const struct device_vendor *v = s->device->vendor;
@@ -275,7 +277,7 @@ static int copy_queue(struct source *s, const void *from, void *to, size_t n,
         return -1;
     if (events_record(s, stays, err) == 0)
         return 0;
-    s->has_staying = true; /* the copy is under way, and must be waited for */
+    s->has_staying = true; /* the copy is in progress, and must be waited for */
     events_record(s, false, NULL);
     return -1;
 }
@@ -312,8 +314,8 @@ int device_copies_start(struct device_copies *c, int kind, int id, const void *f
     return rc;
 }
 
-/* Wait, in the GPU's context. What was copied may be the result of a collective: if that was
- * aborted, it is not what it seems. */
+/* Wait, in the GPU's context. If a collective whose result was copied was aborted, the
+ * copy is not valid, which is an error. */
 static int event_await(const struct source *s, void *event, struct error *err)
 {
     const struct device_vendor *v = s->device->vendor;

@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* What is copied at once. */
+/* How much is copied at once. */
 #define DEVICE_PIECE_BYTES ((size_t)8 << 20)
-/* How many threads may bring what is copied to a GPU. */
+/* How many threads may copy to a GPU at a time. */
 #define DEVICE_LANES_MAX 4
 
 #endif

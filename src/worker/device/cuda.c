@@ -1,15 +1,15 @@
 /*
- * cuda.c - NVIDIA's GPUs, by the driver API of CUDA: libcuda.so.1, which is a part of the
+ * cuda.c - NVIDIA GPUs, by the driver API of CUDA: libcuda.so.1, which is a part of the
  * driver, opened at run time.
  *
- * No header of CUDA is needed: the types and the numbers that are used are written here. Each
- * function is called by the name that the library gives to this version of it; with _v2 it is
- * what cuda.h makes of the name without. The version of CUDA that brought each one is said
- * below. The latest is 11.0, which is required as a whole.
+ * It needs no header of CUDA: the types and numbers that are used are written here.
+ * Functions are called by the library's names; cuda.h maps names without _v2 to those
+ * with it. The version of CUDA that introduced each one is given below. The latest is
+ * 11.0, which is required as a whole.
  *
- * The user's calls may be those of the runtime API, whose context is the primary one of a
- * GPU: this is the one that is used here. The default stream is the legacy one (that of
- * functions whose names have no _ptsz or _ptds).
+ * The user's calls may be those of the runtime API, which uses the primary context of a
+ * GPU: so does this file. The default stream is the legacy one (that of functions whose
+ * names have no _ptsz or _ptds).
  */
 #include "config.h"
 
@@ -34,33 +34,35 @@ typedef uint64_t address; /* CUdeviceptr */
 typedef void *handle;     /* CUcontext, CUstream, CUevent */
 
 enum {
-    SUCCESS = 0,
-    ERROR_INVALID_VALUE = 1,
-    ERROR_OUT_OF_MEMORY = 2,
-    ERROR_DEINITIALIZED = 4,
-    ERROR_NO_DEVICE = 100,
-    ERROR_INVALID_CONTEXT = 201,
-    ERROR_NOT_READY = 600,
-    ERROR_CONTEXT_IS_DESTROYED = 709,
-    ERROR_CAPTURE_IMPLICIT = 906, /* a stream for which the default stream waits */
+    CUDA_SUCCESS = 0,
+    CUDA_ERROR_INVALID_VALUE = 1,
+    CUDA_ERROR_OUT_OF_MEMORY = 2,
+    CUDA_ERROR_DEINITIALIZED = 4,
+    CUDA_ERROR_NO_DEVICE = 100,
+    CUDA_ERROR_INVALID_CONTEXT = 201,
+    CUDA_ERROR_NOT_READY = 600,
+    CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+    CUDA_ERROR_CAPTURE_IMPLICIT = 906, /* a stream for which the default stream waits */
 
-    POINTER_CONTEXT = 1,     /* CU_POINTER_ATTRIBUTE_CONTEXT */
-    POINTER_MEMORY_TYPE = 2, /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, an unsigned int */
-    POINTER_NUMBER = 7,      /* CU_POINTER_ATTRIBUTE_BUFFER_ID, 64 bits */
-    POINTER_ORDINAL = 9,     /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, an int */
-    POINTER_START = 11,      /* CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, an address */
-    POINTER_SIZE = 12,       /* CU_POINTER_ATTRIBUTE_RANGE_SIZE, a size_t */
-    MEMORY_OF_DEVICE = 2,    /* CU_MEMORYTYPE_DEVICE */
+    CUDA_POINTER_CONTEXT = 1, /* CU_POINTER_ATTRIBUTE_CONTEXT */
+    CUDA_POINTER_MEMORY_TYPE =
+        2,                     /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, an unsigned int */
+    CUDA_POINTER_NUMBER = 7,   /* CU_POINTER_ATTRIBUTE_BUFFER_ID, 64 bits */
+    CUDA_POINTER_ORDINAL = 9,  /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, an int */
+    CUDA_POINTER_START = 11,   /* CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, an address */
+    CUDA_POINTER_SIZE = 12,    /* CU_POINTER_ATTRIBUTE_RANGE_SIZE, a size_t */
+    CUDA_MEMORY_OF_DEVICE = 2, /* CU_MEMORYTYPE_DEVICE */
 
-    HOST_PORTABLE = 1,       /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE */
-    STREAM_NON_BLOCKING = 1, /* CU_STREAM_NON_BLOCKING */
-    EVENT_BLOCKING_SYNC = 1, /* CU_EVENT_BLOCKING_SYNC: a thread that waits sleeps */
-    EVENT_DISABLE_TIMING = 2, /* CU_EVENT_DISABLE_TIMING */
+    CUDA_HOST_PORTABLE = 1, /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE */
+    CUDA_STREAM_NON_BLOCKING = 1, /* CU_STREAM_NON_BLOCKING */
+    CUDA_EVENT_BLOCKING_SYNC =
+        1, /* CU_EVENT_BLOCKING_SYNC: a thread that waits sleeps */
+    CUDA_EVENT_DISABLE_TIMING = 2, /* CU_EVENT_DISABLE_TIMING */
 
-    CAPTURE_NONE = 0,    /* CU_STREAM_CAPTURE_STATUS_NONE */
-    CAPTURE_RELAXED = 2, /* CU_STREAM_CAPTURE_MODE_RELAXED */
+    CUDA_CAPTURE_NONE = 0,    /* CU_STREAM_CAPTURE_STATUS_NONE */
+    CUDA_CAPTURE_RELAXED = 2, /* CU_STREAM_CAPTURE_MODE_RELAXED */
 
-    DEPTH_MAX = 8 /* of enter() within enter() */
+    CUDA_DEPTH_MAX = 8 /* of enter() within enter() */
 };
 
 #define CUDA_FUNCTIONS(F)                                                              \
@@ -114,18 +116,18 @@ static struct {
 } cuda;
 static int n_devices;
 
-/* What a call has returned: 0, or -1 with a sentence. */
-static int outcome(result r, const char *function, struct error *err)
+/* Turn the result of a call into 0, or -1 with an error. */
+static int cuda_outcome(result r, const char *function, struct error *err)
 {
     const char *name = NULL, *text = NULL;
     raytrain_status code =
-        r == ERROR_OUT_OF_MEMORY ? RAYTRAIN_ENOMEM : RAYTRAIN_EFAILED;
+        r == CUDA_ERROR_OUT_OF_MEMORY ? RAYTRAIN_ENOMEM : RAYTRAIN_EFAILED;
 
-    if (r == SUCCESS)
+    if (r == CUDA_SUCCESS)
         return 0;
-    if (cuda.cuGetErrorName(r, &name) != SUCCESS)
+    if (cuda.cuGetErrorName(r, &name) != CUDA_SUCCESS)
         name = NULL;
-    if (cuda.cuGetErrorString(r, &text) != SUCCESS)
+    if (cuda.cuGetErrorString(r, &text) != CUDA_SUCCESS)
         text = NULL;
     return error_set(err, code, "CUDA's %s() returned %d, %s: %s%s", function, r,
                      name ? name : "an unknown error", text ? text : "no text",
@@ -133,11 +135,11 @@ static int outcome(result r, const char *function, struct error *err)
 }
 
 /* Call a function of the library. */
-#define CALL(name, arguments, err) outcome(cuda.name arguments, #name, err)
+#define CALL(name, arguments, err) cuda_outcome(cuda.name arguments, #name, err)
 
 /* ---- The library ---- */
 
-static int symbols_find(void *object, struct error *err)
+static int cuda_symbols_find(void *object, struct error *err)
 {
     static const char *const names[] = {
 #define NAME(name, arguments) #name,
@@ -159,7 +161,7 @@ static int symbols_find(void *object, struct error *err)
     return 0;
 }
 
-static int version_check(struct error *err)
+static int cuda_version_check(struct error *err)
 {
     int version;
 
@@ -174,23 +176,23 @@ static int version_check(struct error *err)
                      version / 1000, version % 1000 / 10);
 }
 
-static int library_init(struct error *err)
+static int cuda_library_init(struct error *err)
 {
     result r;
 
-    if (version_check(err) < 0)
+    if (cuda_version_check(err) < 0)
         return -1;
     r = cuda.cuInit(0);
-    if (r == ERROR_NO_DEVICE)
+    if (r == CUDA_ERROR_NO_DEVICE)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "there is no CUDA GPU that this process may use: ask for one "
                          "with --gpu, and look at CUDA_VISIBLE_DEVICES");
-    if (outcome(r, "cuInit", err) < 0)
+    if (cuda_outcome(r, "cuInit", err) < 0)
         return -1;
     return CALL(cuDeviceGetCount, (&n_devices), err);
 }
 
-static int library_load(struct error *err)
+static int cuda_library_load(struct error *err)
 {
     void *object = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
 
@@ -200,7 +202,7 @@ static int library_load(struct error *err)
             "tensors on CUDA GPUs need the library of NVIDIA's driver: %s; "
             "install the driver, or run on a node with a GPU",
             dlerror());
-    if (symbols_find(object, err) == 0 && library_init(err) == 0)
+    if (cuda_symbols_find(object, err) == 0 && cuda_library_init(err) == 0)
         return 0;
     dlclose(object);
     return -1;
@@ -214,7 +216,7 @@ static int cuda_open(struct error *err)
 
     pthread_mutex_lock(&lock);
     if (!loaded)
-        rc = library_load(err);
+        rc = cuda_library_load(err);
     loaded = rc == 0;
     pthread_mutex_unlock(&lock);
     return rc;
@@ -242,17 +244,17 @@ static int cuda_device_place(int id, char place[VENDOR_PLACE_MAX], struct error 
     return CALL(cuDeviceGetPCIBusId, (place, VENDOR_PLACE_MAX, id), err);
 }
 
-/* How this thread treats captures of graphs, outside of each enter(). */
-static _Thread_local int modes[DEPTH_MAX], depth;
+/* This thread's mode for captures of graphs outside of each enter(). */
+static _Thread_local int modes[CUDA_DEPTH_MAX], depth;
 
-/* In the mode in which threads start, a wait or an allocation spoils the capture of any
- * other thread. */
+/* In the default mode of a thread, a wait or an allocation invalidates the capture of
+ * any other thread. */
 static int cuda_enter(void *context, struct error *err)
 {
-    int mode = CAPTURE_RELAXED;
+    int mode = CUDA_CAPTURE_RELAXED;
     handle popped;
 
-    if (depth == DEPTH_MAX)
+    if (depth == CUDA_DEPTH_MAX)
         return error_set(err, RAYTRAIN_EFAILED, "GPUs are entered within each other");
     if (CALL(cuCtxPushCurrent_v2, (context), err) < 0)
         return -1;
@@ -272,49 +274,51 @@ static void cuda_leave(void)
     cuda.cuCtxPopCurrent_v2(&context);
 }
 
-/* CUDA knows the memory that it has allocated; other addresses are an invalid value. */
+/* CUDA_ERROR_INVALID_VALUE: CUDA has not allocated this memory. */
 static int cuda_locate(const void *p, int *id, void **context, struct error *err)
 {
     address at = (address)(uintptr_t)p;
     unsigned int type = 0;
-    result r = cuda.cuPointerGetAttribute(&type, POINTER_MEMORY_TYPE, at);
+    result r = cuda.cuPointerGetAttribute(&type, CUDA_POINTER_MEMORY_TYPE, at);
 
     *id = VENDOR_NO_DEVICE;
     *context = NULL;
-    if (r == ERROR_INVALID_VALUE || (r == SUCCESS && type != MEMORY_OF_DEVICE))
+    if (r == CUDA_ERROR_INVALID_VALUE ||
+        (r == CUDA_SUCCESS && type != CUDA_MEMORY_OF_DEVICE))
         return 0;
-    if (outcome(r, "cuPointerGetAttribute", err) < 0)
+    if (cuda_outcome(r, "cuPointerGetAttribute", err) < 0)
         return -1;
     /* Memory of a pool belongs to no context. */
-    if (cuda.cuPointerGetAttribute(context, POINTER_CONTEXT, at) != SUCCESS)
+    if (cuda.cuPointerGetAttribute(context, CUDA_POINTER_CONTEXT, at) != CUDA_SUCCESS)
         *context = NULL;
-    return CALL(cuPointerGetAttribute, (id, POINTER_ORDINAL, at), err);
+    return CALL(cuPointerGetAttribute, (id, CUDA_POINTER_ORDINAL, at), err);
 }
 
-/* Mappings in one reservation of addresses count as one allocation, as for copies. */
+/* Mappings in one reservation of addresses are one allocation, as they are for
+ * copies. */
 static int cuda_allocation(const void *p, const void **start, size_t *n,
                            struct error *err)
 {
     address first = 0, at = (address)(uintptr_t)p;
 
-    if (CALL(cuPointerGetAttribute, (&first, POINTER_START, at), err) < 0)
+    if (CALL(cuPointerGetAttribute, (&first, CUDA_POINTER_START, at), err) < 0)
         return -1;
     *start = (const void *)(uintptr_t)first;
-    return CALL(cuPointerGetAttribute, (n, POINTER_SIZE, at), err);
+    return CALL(cuPointerGetAttribute, (n, CUDA_POINTER_SIZE, at), err);
 }
 
-/* A context that was destroyed has taken its memory with it. */
+/* When a context is destroyed, its memory is freed. */
 static int cuda_allocation_number(const void *p, uint64_t *number, struct error *err)
 {
-    result r = cuda.cuPointerGetAttribute(number, POINTER_NUMBER, (uintptr_t)p);
+    result r = cuda.cuPointerGetAttribute(number, CUDA_POINTER_NUMBER, (uintptr_t)p);
 
-    if (r == SUCCESS)
+    if (r == CUDA_SUCCESS)
         return 0;
     *number = 0;
-    if (r == ERROR_INVALID_VALUE || r == ERROR_CONTEXT_IS_DESTROYED ||
-        r == ERROR_INVALID_CONTEXT || r == ERROR_DEINITIALIZED)
+    if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
+        r == CUDA_ERROR_INVALID_CONTEXT || r == CUDA_ERROR_DEINITIALIZED)
         return 0;
-    return outcome(r, "cuPointerGetAttribute", err);
+    return cuda_outcome(r, "cuPointerGetAttribute", err);
 }
 
 static int cuda_memory_alloc(size_t n, void **p, struct error *err)
@@ -333,7 +337,7 @@ static void cuda_memory_free(void *p)
 
 static int cuda_pinned_alloc(size_t n, void **p, struct error *err)
 {
-    return CALL(cuMemHostAlloc, (p, n, HOST_PORTABLE), err);
+    return CALL(cuMemHostAlloc, (p, n, CUDA_HOST_PORTABLE), err);
 }
 
 static void cuda_pinned_free(void *p)
@@ -343,7 +347,7 @@ static void cuda_pinned_free(void *p)
 
 static int cuda_pin(void *p, size_t n, struct error *err)
 {
-    return CALL(cuMemHostRegister_v2, (p, n, HOST_PORTABLE), err);
+    return CALL(cuMemHostRegister_v2, (p, n, CUDA_HOST_PORTABLE), err);
 }
 
 static void cuda_unpin(void *p)
@@ -355,7 +359,7 @@ static void cuda_unpin(void *p)
 
 static int cuda_stream_create(void **stream, struct error *err)
 {
-    return CALL(cuStreamCreate, (stream, STREAM_NON_BLOCKING), err);
+    return CALL(cuStreamCreate, (stream, CUDA_STREAM_NON_BLOCKING), err);
 }
 
 static void cuda_stream_destroy(void *stream)
@@ -365,11 +369,13 @@ static void cuda_stream_destroy(void *stream)
 
 static int cuda_is_capturing(void *stream, bool *capturing, struct error *err)
 {
-    int status = CAPTURE_NONE;
+    int status = CUDA_CAPTURE_NONE;
     result r = cuda.cuStreamIsCapturing(stream, &status);
 
-    *capturing = r == ERROR_CAPTURE_IMPLICIT || status != CAPTURE_NONE;
-    return r == ERROR_CAPTURE_IMPLICIT ? 0 : outcome(r, "cuStreamIsCapturing", err);
+    *capturing = r == CUDA_ERROR_CAPTURE_IMPLICIT || status != CUDA_CAPTURE_NONE;
+    return r == CUDA_ERROR_CAPTURE_IMPLICIT
+               ? 0
+               : cuda_outcome(r, "cuStreamIsCapturing", err);
 }
 
 static int cuda_stream_context(void *stream, void **context, struct error *err)
@@ -396,8 +402,8 @@ static int cuda_clear(void *device, size_t n, void *stream, struct error *err)
 
 static int cuda_event_create(void **event, struct error *err)
 {
-    return CALL(cuEventCreate, (event, EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING),
-                err);
+    return CALL(cuEventCreate,
+                (event, CUDA_EVENT_BLOCKING_SYNC | CUDA_EVENT_DISABLE_TIMING), err);
 }
 
 static void cuda_event_destroy(void *event)
@@ -424,8 +430,8 @@ static int cuda_event_done(void *event, bool *done, struct error *err)
 {
     result r = cuda.cuEventQuery(event);
 
-    *done = r == SUCCESS;
-    return r == ERROR_NOT_READY ? 0 : outcome(r, "cuEventQuery", err);
+    *done = r == CUDA_SUCCESS;
+    return r == CUDA_ERROR_NOT_READY ? 0 : cuda_outcome(r, "cuEventQuery", err);
 }
 
 const struct device_vendor cuda_vendor = {

@@ -1,8 +1,9 @@
 /*
- * device.c - see device.h: is it memory of the device, copies out, copies in.
+ * device.c - checks memory of a device, and copies it out and in. What each GPU has for
+ * that is in devices.c.
  *
- * A copy, and each lane of a copy to a GPU, has two pieces of pinned memory: while the GPU
- * copies one, the host reads or fills the other.
+ * A copy, and each lane of a copy to a GPU, has two pieces of pinned memory: while the
+ * GPU copies one, the host reads or fills the other.
  */
 #include "config.h"
 
@@ -69,8 +70,9 @@ int device_is_one(int kind, int id, const void *data, uint64_t n, bool *is_one,
     return rc;
 }
 
-/* Memory that a context has allocated is one allocation. Other memory may consist of several
- * that were mapped side by side, so that only its ends are known to belong to it. */
+/* Memory that a context has allocated is one allocation. Other memory may consist of
+ * several allocations that were mapped side by side, of which only the ends are
+ * checked. */
 int device_check_memory(const struct device *device, const void *data, uint64_t n,
                         struct error *err)
 {
@@ -106,7 +108,7 @@ int device_check(int kind, int id, const void *data, uint64_t n, struct error *e
 
 /* ---- Copies ---- */
 
-/* A stream of another GPU would be refused only when it is used. */
+/* Without this check, a stream of another GPU would fail only when it is used. */
 static int stream_check(const struct device *device, void *stream, struct error *err)
 {
     void *context = device->context;
@@ -158,7 +160,7 @@ int device_wait_caller(int kind, int id, struct error *err)
     return rc < 0 ? rc : device_groups_check(err);
 }
 
-/* Be ready to copy: what the caller has queued before comes first. */
+/* Prepare to copy, after what the caller has queued. */
 static int copies_begin(struct device *device, const void *data, uint64_t n,
                         int n_lanes, struct error *err)
 {
@@ -171,7 +173,7 @@ static int copies_begin(struct device *device, const void *data, uint64_t n,
     return v->stream_wait(device->stream, device->ready, err);
 }
 
-/* Wait for all copies, so that none is under way to memory that is used again. */
+/* Wait for all copies, so that none is in progress to memory that is used again. */
 static int copies_wait(const struct device *device, struct error *err)
 {
     const struct device_vendor *v = device->vendor;
@@ -221,7 +223,7 @@ int device_fetch(int kind, int id, const void *from, void *to, size_t n,
         return -1;
     rc = copies_begin(device, from, n, 1, err);
     if (rc == 0 && copies_out(device, from, to, n, err) < 0) {
-        copies_wait(device, NULL); /* the error is known */
+        copies_wait(device, NULL); /* err has the first error */
         rc = -1;
     }
     device_leave(device);

@@ -1,17 +1,19 @@
 /*
- * device.h - memory of devices, as the other rooms use it: is it what the caller says, and
- * copies between it and host memory.
+ * device.h - memory of devices, for other rooms: checks of what the caller says about
+ * it, and copies between it and host memory.
  *
  * `kind` and `id` are device and device_id of a raytrain_tensor; the kind is one that
- * tensor_check() admits, and not RAYTRAIN_HOST. The vendor's library is opened by the first
- * call. Copies go through pinned memory, piece by piece, on a stream of their own, which
- * waits for what the caller has queued on its stream before; they are complete when a call
- * returns. The caller's current GPU is current again then.
+ * tensor_check() admits, and not RAYTRAIN_HOST. The vendor's library is opened by the
+ * first call. Copies go through pinned memory, piece by piece, on a stream of their
+ * own, which waits for what the caller has queued on its stream; they are complete when
+ * a call returns. The caller's current GPU is then current again.
  *
  * RAYTRAIN_EINVAL: the memory is not that of the device. RAYTRAIN_ENOTSUP: there is no
- * library of this vendor, or it is too old. RAYTRAIN_EFAILED: the library reported an error.
+ * library of this vendor, or it is too old. RAYTRAIN_EFAILED: the library reported an
+ * error.
  *
- * Only the thread of the training function calls these, except where a function says so.
+ * Only the thread of the training function calls these, except where a function says
+ * so.
  */
 #ifndef RAYTRAIN_DEVICE_DEVICE_H
 #define RAYTRAIN_DEVICE_DEVICE_H
@@ -23,19 +25,19 @@
 #include "device/copy_pieces.h"
 #include "util/error.h"
 
-/* The caller queues its work for this GPU on `stream` from now on. Before the first call,
- * that is the default stream, which is NULL. */
+/* The caller queues its work for this GPU on `stream` from now on. Before the first
+ * call, that is the default stream, which is NULL. */
 int device_set_stream(int kind, int id, void *stream, struct error *err);
 
 /* Are these n > 0 bytes memory of this device? */
 int device_check(int kind, int id, const void *data, uint64_t n, struct error *err);
 
-/* *is_one: these n > 0 bytes of memory of the device are in one allocation. Otherwise they are
- * not copied or combined by one call, even though their addresses are adjacent. */
+/* *is_one: these n > 0 bytes of memory of the device are in one allocation. Otherwise
+ * one call cannot copy or combine them, even if their addresses are adjacent. */
 int device_is_one(int kind, int id, const void *data, uint64_t n, bool *is_one,
                   struct error *err);
 
-/* Wait until all is done that the caller has queued on its stream. */
+/* Wait until all that the caller has queued on its stream is done. */
 int device_wait_caller(int kind, int id, struct error *err);
 
 /* Copy n > 0 bytes from a device to host memory. */
@@ -43,13 +45,13 @@ int device_fetch(int kind, int id, const void *from, void *to, size_t n,
                  struct error *err);
 
 /*
- * Copy n > 0 bytes to a device, which come in pieces, by 1 to DEVICE_LANES_MAX lanes. A lane
- * is for one thread, any one: device_lane_room() is memory for its next piece, of at most
- * DEVICE_PIECE_BYTES, and device_lane_send() starts the copy of that to byte `at` of the
- * memory on the device, while the thread fills the next one.
+ * Copy n > 0 bytes to a device in pieces, by 1 to DEVICE_LANES_MAX lanes. Any thread
+ * may use a lane, one at a time: device_lane_room() is memory for its next piece, of at
+ * most DEVICE_PIECE_BYTES, and device_lane_send() starts to copy it to byte `at` of the
+ * memory on the device, while the thread fills the next piece.
  *
- * device_store_end() waits for the copies; it must follow each device_store_begin() that has
- * succeeded, also after a failure, when all lanes have been left.
+ * device_store_end() waits for the copies. It must follow each device_store_begin()
+ * that has succeeded, also after a failure, when all threads have left their lanes.
  */
 struct device_store {
     struct device *device;
@@ -62,7 +64,7 @@ struct device_lane {
 };
 int device_store_begin(int kind, int id, void *to, uint64_t n, int n_lanes,
                        struct device_store *s, struct error *err);
-/* The GPU is current for this thread until it leaves; only after a success. */
+/* On success, the GPU is current for this thread until it leaves. */
 int device_lane_enter(const struct device_store *s, int lane, struct device_lane *l,
                       struct error *err);
 /* NULL on failure. */
@@ -75,14 +77,14 @@ int device_store_end(struct device_store *s, struct error *err);
 int device_copy_in(int kind, int id, void *to, const void *from, size_t n,
                    struct error *err);
 
-/* Has a GPU failed with which this process works through raytrain, in a kernel of the user, say?
- * -1, with the name of the error. What is still going on is not waited for. */
+/* -1, with the name of the error, if a GPU that this process uses through raytrain has
+ * failed, for example in a kernel of the user. Does not wait for work in progress. */
 int devices_check(struct error *err);
 
-/* Give back all memory, streams and events. The library remains loaded. */
+/* Free all memory, streams and events. The library remains loaded. */
 void device_end(void);
-/* The process is about to end, and a GPU may never finish its work: from now on nothing is
- * given back, and a wait for copies of copies.h fails at once. */
+/* The process is about to end, and a GPU may never finish its work: from now on nothing
+ * is freed, and a wait for copies of copies.h fails at once. */
 void device_abandon(void);
 
 #endif

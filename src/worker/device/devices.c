@@ -1,3 +1,7 @@
+/*
+ * devices.c - the table of vendors, and the list of GPUs in use: their streams and
+ * pieces, a reset, and errors.
+ */
 #include "config.h"
 
 #include "device/devices.h"
@@ -31,7 +35,8 @@ bool device_is_lost(struct device *device)
     return atomic_load(&device->lost);
 }
 
-/* Without one, as on a GPU that is full, nothing is noticed. Its context is current. */
+/* If the GPU is full, there is no witness, and a reset is not noticed. The context is
+ * current. */
 static void witness_create(struct device *device)
 {
     const struct device_vendor *v = device->vendor;
@@ -105,8 +110,8 @@ void device_leave(const struct device *device)
     device->vendor->leave();
 }
 
-/* What is queued in a stream that is being captured is done when the graph is launched, if
- * ever, and to wait for it spoils the capture. */
+/* Work that is queued in a stream during a capture runs when the graph is launched, if
+ * ever, and a wait for it would invalidate the capture. */
 static int caller_check(const struct device *device, struct error *err)
 {
     bool capturing = false;
@@ -117,7 +122,7 @@ static int caller_check(const struct device *device, struct error *err)
         return 0;
     return error_set(err, RAYTRAIN_EINVAL,
                      "the stream of this process on %s GPU %d is being captured into a "
-                     "graph, of which raytrain's work cannot be a part: call raytrain "
+                     "graph, which cannot contain raytrain's work: call raytrain "
                      "before the capture begins or after it ends",
                      device->vendor->name, device->id);
 }
@@ -183,7 +188,7 @@ static void device_destroy(struct device *device)
     free(device);
 }
 
-/* Asks the GPU, and does not wait for it. */
+/* Ask the GPU for errors, without waiting for it. */
 static int device_look(struct device *device, struct error *err)
 {
     const struct device_vendor *v = device->vendor;

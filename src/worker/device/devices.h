@@ -1,6 +1,6 @@
 /*
- * devices.h - the GPUs that this process uses, each with what copies need: a stream, and
- * pieces of pinned memory.
+ * devices.h - the GPUs that this process uses, each with a stream and pieces of pinned
+ * memory for copies.
  */
 #ifndef RAYTRAIN_DEVICE_DEVICES_H
 #define RAYTRAIN_DEVICE_DEVICES_H
@@ -22,34 +22,34 @@ struct device {
     const struct device_vendor *vendor;
     int id;
     void *context;
-    /* One byte of memory, gone when the context is destroyed: handles are of no use then, and
-     * to use them may crash. NULL: this is not seen. */
+    /* One byte of memory, which is freed when the context is destroyed: then handles
+     * are invalid, and using them may crash. NULL: this is not noticed. */
     void *witness;
     uint64_t witness_number;
     atomic_bool lost; /* the context was destroyed */
     bool kept;        /* a thread that does not end uses it */
-    void *caller; /* the stream on which the user works; NULL: the default stream */
-    /* At the first copy: */
+    void *caller;     /* the user's stream; NULL: the default stream */
+    /* Made at the first copy: */
     void *stream;
     void *ready;                               /* an event */
     struct piece pieces[DEVICE_LANES_MAX * 2]; /* two of each lane that has been used */
 };
 
-/* The GPU, whose context is current from now on until device_leave(); NULL on failure. A
- * GPU stays where it is until devices_clear(). If its context was destroyed, another GPU
- * takes its place, and the old one stays, lost. */
+/* Enter the GPU: its context is current until device_leave(). NULL on failure. The
+ * struct stays until devices_clear(). If the context was destroyed, the GPU gets a new
+ * struct, and the old one stays, marked as lost. */
 struct device *device_enter(int kind, int id, struct error *err);
-/* Enter a GPU again, in any thread. -1, with a sentence, if it is lost: handles that were
+/* Enter a GPU again, in any thread. -1, with an error, if it is lost: handles that were
  * made there must not be used. */
 int device_resume(struct device *device, struct error *err);
 bool device_is_lost(struct device *device);
 void device_leave(const struct device *device);
-/* The event comes after what the caller has queued on its stream; what the caller queues there
- * from now on waits for the event. The GPU is entered. RAYTRAIN_EINVAL: that stream is being
- * captured into a graph. */
+/* Record the event after what the caller has queued on its stream; or let what the
+ * caller queues there from now on wait for the event. The GPU is entered.
+ * RAYTRAIN_EINVAL: that stream is being captured into a graph. */
 int device_after_caller(const struct device *device, void *event, struct error *err);
 int device_before_caller(const struct device *device, void *event, struct error *err);
-/* Have all that copies by so many lanes need. */
+/* Make all that copies by n_lanes need. */
 int device_prepare(struct device *device, int n_lanes, struct error *err);
 /* Are these n > 0 bytes memory of the GPU? Its context is current. */
 int device_check_memory(const struct device *device, const void *data, uint64_t n,
@@ -57,7 +57,7 @@ int device_check_memory(const struct device *device, const void *data, uint64_t 
 /* Forget all GPUs; those that are kept stay as they are. */
 void devices_clear(void);
 
-/* device_abandon() was called: nothing is given back, and nothing waits. */
+/* Was device_abandon() called? Then nothing is freed, and no call waits. */
 bool devices_abandoned(void);
 void devices_abandon(void);
 

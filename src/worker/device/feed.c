@@ -1,3 +1,4 @@
+/* feed.c - the two slots of a feed: their memory, copies to the GPU, and turns. */
 #include "config.h"
 
 #include "device/feed.h"
@@ -8,11 +9,11 @@
 #include "device/devices.h"
 
 struct slot {
-    void *memory; /* of the GPU */
+    void *memory; /* on the GPU */
     void *pinned;
-    size_t room;  /* of each */
-    void *copied; /* the event after the latest copy, */
-    void *used;   /* and the one after the caller's work on the batch before */
+    size_t room;  /* bytes of each */
+    void *copied; /* the event after the latest copy */
+    void *used;   /* the event after the caller's work on the batch before */
     bool has_copied, has_used;
 };
 
@@ -73,7 +74,8 @@ static void slot_free(const struct device_vendor *v, struct slot *s)
     s->room = 0;
 }
 
-/* The pinned memory has been copied, and the memory of the GPU is not used. */
+/* Wait until the pinned memory has been copied, and the memory on the GPU is not
+ * used. */
 static int slot_await(const struct device_vendor *v, const struct slot *s,
                       bool is_growing, struct error *err)
 {
@@ -171,7 +173,7 @@ void *device_feed_memory(const struct device_feed *f, int slot)
 
 static void slot_clear(const struct device_vendor *v, struct slot *s)
 {
-    slot_await(v, s, true, NULL); /* the batch is not needed any more */
+    slot_await(v, s, true, NULL); /* a failure does not matter: the batch is dropped */
     slot_free(v, s);
     if (s->copied)
         v->event_destroy(s->copied);

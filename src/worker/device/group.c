@@ -1,10 +1,11 @@
 /*
- * group.c - see group.h: collectives are queued on the group's stream, and waited for.
+ * group.c - queues collectives on a group's stream, and waits for them. group_create.c
+ * makes groups, group_watch.c handles their failures.
  *
- * A call of the library goes on in a thread of its own after it has returned, if the
- * communicator does not block: from NCCL 2.23 on each call does, before that while connections
- * are set up. It is waited for, which takes tens of microseconds, and longer at the first
- * collective of a kind.
+ * If the communicator does not block, the library continues a call in a thread of its
+ * own: from NCCL 2.23 on each call, before that while connections are made. Such a call
+ * is waited for, which takes tens of microseconds, and longer at the first collective
+ * of a kind.
  */
 #include "config.h"
 
@@ -14,12 +15,12 @@
 
 #include "device/parts_plan.h"
 
-#define POLLS 64 /* of a call that goes on, before the first nap */
+#define POLLS 64 /* of a call in progress, before the first nap */
 
 /* ---- Calls of the library ---- */
 
-/* Be able to call: the lock is held and the GPU's context is current until group_leave().
- * -1: neither is. */
+/* Take the lock and make the GPU's context current, until group_leave(); on failure
+ * (-1), neither. */
 static int group_enter(struct device_group *g, struct error *err)
 {
     pthread_mutex_lock(&g->lock);
@@ -35,8 +36,8 @@ static void group_leave(struct device_group *g)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* What was called goes on in a thread of the library. Nothing may be queued on the stream
- * before it is done. */
+/* Wait for a call that goes on in a thread of the library: nothing may be queued on the
+ * stream before it is done. */
 static int progress_wait(struct device_group *g)
 {
     struct group_nap nap = {0};
@@ -54,25 +55,26 @@ static int progress_wait(struct device_group *g)
     return rc != NCCL_SUCCESS ? rc : error;
 }
 
-/* What a call of the library has returned: 0, or -1, and the group has failed. */
-static int outcome(struct device_group *g, int result, const char *function,
-                   struct error *err)
+/* Turn the result of a call into 0, or -1, after which the group has failed. */
+static int group_outcome(struct device_group *g, int result, const char *function,
+                         struct error *err)
 {
     if (result == NCCL_IN_PROGRESS)
         result = progress_wait(g);
     if (result == NCCL_SUCCESS)
         return 0;
-    if (result == NCCL_IN_PROGRESS) /* it was given up */
+    if (result == NCCL_IN_PROGRESS) /* the wait was given up */
         group_abort_locked(g);
     else
         group_fail_locked(g, result, function);
     return error_set(err, g->failure.code, "%s", g->failure.text);
 }
 
-/* Between NCCL's GroupStart and GroupEnd, calls only take note of what to do. */
+/* Calls between NCCL's GroupStart and GroupEnd, which are only recorded until
+ * GroupEnd. */
 struct calls {
     struct device_group *g;
-    int result; /* the first that is no success */
+    int result; /* the first that is not NCCL_SUCCESS */
 };
 
 static int calls_begin(struct calls *c, struct device_group *g, struct error *err)
@@ -80,7 +82,7 @@ static int calls_begin(struct calls *c, struct device_group *g, struct error *er
     *c = (struct calls){g, NCCL_SUCCESS};
     if (group_enter(g, err) < 0)
         return -1;
-    if (outcome(g, g->nccl->ncclGroupStart(), "ncclGroupStart", err) == 0)
+    if (group_outcome(g, g->nccl->ncclGroupStart(), "ncclGroupStart", err) == 0)
         return 0;
     group_leave(g);
     return -1;
@@ -96,7 +98,8 @@ static int calls_end(struct calls *c, const char *function, struct error *err)
 {
     int result = c->g->nccl->ncclGroupEnd(), rc;
 
-    rc = outcome(c->g, c->result != NCCL_SUCCESS ? c->result : result, function, err);
+    rc = group_outcome(c->g, c->result != NCCL_SUCCESS ? c->result : result, function,
+                       err);
     group_leave(c->g);
     return rc;
 }
@@ -151,7 +154,8 @@ int device_group_allreduce(struct device_group *g, const struct device_span span
 
 /* ---- Parts of ranks ---- */
 
-/* Windows begin at multiples of as many bytes, as the library likes it. */
+/* Windows begin at multiples of this number of bytes, with which the library is
+ * faster. */
 #define WINDOW_ALIGNMENT 16
 
 struct parts {
@@ -181,8 +185,8 @@ static char *part_data(const struct parts *p, int rank)
     return p->data + p->cuts[rank] * p->width;
 }
 
-/* Elements that are in the window of one rank and in the part of its neighbour: from the
- * window to the part, or from the part to the window. */
+/* Elements that are in the window of one rank and in the part of its neighbour: from
+ * the window to the part, or from the part to the window. */
 static int gaps_send(struct device_group *g, const struct parts *p, bool to_part,
                      struct error *err)
 {
@@ -209,7 +213,7 @@ static int gaps_send(struct device_group *g, const struct parts *p, bool to_part
     return calls_end(&c, "ncclSend", err);
 }
 
-/* After the windows of all ranks. */
+/* The number of elements after the windows of all ranks. */
 static size_t rest_elements(const struct parts *p, int size)
 {
     return p->cuts[size] - p->plan.window * (size_t)size;
@@ -298,7 +302,8 @@ static void each_gather(struct calls *c, const struct parts *p)
                                                 g->handle, g->stream));
 }
 
-/* The bytes of other ranks become zeros: then a sum of all ranks' bytes has those of each. */
+/* Set the bytes of other ranks to zero, so that the sum over all ranks has the bytes of
+ * each. */
 static int others_clear(struct device_group *g, const struct parts *p,
                         struct error *err)
 {
@@ -352,10 +357,10 @@ int device_group_broadcast(struct device_group *g, void *data, size_t bytes, int
     if (group_enter(g, err) < 0)
         return -1;
     if (bytes > 0)
-        rc = outcome(g,
-                     g->nccl->ncclBroadcast(data, data, bytes, NCCL_INT8, root,
-                                            g->handle, g->stream),
-                     "ncclBroadcast", err);
+        rc = group_outcome(g,
+                           g->nccl->ncclBroadcast(data, data, bytes, NCCL_INT8, root,
+                                                  g->handle, g->stream),
+                           "ncclBroadcast", err);
     group_leave(g);
     return rc;
 }
@@ -368,7 +373,7 @@ int device_group_allgather(struct device_group *g, const void *send, size_t byte
     if (group_enter(g, err) < 0)
         return -1;
     if (bytes > 0)
-        rc = outcome(
+        rc = group_outcome(
             g,
             g->nccl->ncclAllGather(send, recv, bytes, NCCL_INT8, g->handle, g->stream),
             "ncclAllGather", err);
@@ -400,8 +405,8 @@ static int mark_look(struct device_group *g, bool *done, struct error *err)
     return rc;
 }
 
-/* A kernel that waits for a rank that is gone ends only when the group is aborted: so it is
- * asked again and again, and not waited for in the driver. */
+/* Polls rather than waiting in the driver: a kernel that waits for a rank that is gone
+ * ends only when the group is aborted. */
 int device_group_wait(struct device_group *g, struct error *err)
 {
     struct group_nap nap = {0};

@@ -1,9 +1,9 @@
 /*
- * group_create.c - the ranks agree on a group of GPUs, and make it; its end.
+ * group_create.c - the ranks agree on a group of GPUs, and create it; destroys it.
  *
- *   Seats          which GPU does each rank have? Are they fit for a group?
+ *   Seats          the GPU of each rank: can they form a group?
  *   The library    all ranks have it, in one version
- *   The group      a stream, and the library's communicator, whose id travels through PMIx
+ *   The group      a stream, and the library's communicator; its id travels through PMIx
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@ struct seat {
     char place[VENDOR_PLACE_MAX];
 };
 
-/* The running kernel has a random name, which containers of the node share. */
+/* The name of a node: the random id of the running kernel, which containers share. */
 static void node_name(char *name, size_t max)
 {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -63,7 +63,7 @@ static int seat_compare(const void *a, const void *b)
     return node ? node : place ? place : x->rank - y->rank;
 }
 
-/* Sorts the seats. -1, with a sentence that is the same on all ranks. */
+/* Sorts the seats. -1, with an error that is the same on all ranks. */
 static int seats_fit(struct seat *seats, int n, struct error *why)
 {
     for (int r = 0; r < n; r++) {
@@ -82,7 +82,7 @@ static int seats_fit(struct seat *seats, int n, struct error *why)
     return 0;
 }
 
-/* COLLECTIVE. *fit: there can be a group, as far as the GPUs go; else *why says why not. */
+/* COLLECTIVE. *fit: the GPUs can form a group; else *why has the reason. */
 static int seats_agree(const struct device_group_env *env, bool *fit, struct error *why,
                        struct error *err)
 {
@@ -100,8 +100,8 @@ static int seats_agree(const struct device_group_env *env, bool *fit, struct err
 
 /* ---- The library ---- */
 
-static int library_open(const struct device_group_env *env, const struct nccl **nccl,
-                        struct error *why)
+static int collectives_open(const struct device_group_env *env,
+                            const struct nccl **nccl, struct error *why)
 {
     struct device *device = device_enter(env->device, env->id, why);
     const struct device_vendor *v;
@@ -112,7 +112,8 @@ static int library_open(const struct device_group_env *env, const struct nccl **
     device_leave(device);
     if (!v->collectives)
         return error_set(why, RAYTRAIN_ENOTSUP,
-                         "no library for collectives of %s GPUs is known", v->name);
+                         "there is no known library for collectives of %s GPUs",
+                         v->name);
     return nccl_open(v->collectives, nccl, why);
 }
 
@@ -124,7 +125,7 @@ static int library_agree(const struct device_group_env *env, const struct nccl *
     int64_t lanes[2];
 
     *fit = false;
-    if (comm_agree(comm, library_open(env, nccl, why), why) < 0)
+    if (comm_agree(comm, collectives_open(env, nccl, why), why) < 0)
         return why->code == RAYTRAIN_ENOTSUP
                    ? 0
                    : error_set(err, why->code, "%s", why->text);
@@ -143,8 +144,8 @@ static int library_agree(const struct device_group_env *env, const struct nccl *
 /* ---- The library's communicator ---- */
 
 /* COLLECTIVE */
-static int id_share(const struct device_group_env *env, const struct nccl *nccl,
-                    struct nccl_id *id, struct error *err)
+static int nccl_id_share(const struct device_group_env *env, const struct nccl *nccl,
+                         struct nccl_id *id, struct error *err)
 {
     struct comm *comm = env->comm;
     int rc = 0, result;
@@ -220,11 +221,12 @@ static int group_make(const struct device_group_env *env, const struct nccl *ncc
     struct nccl_id id;
     int rc = comm_agree(env->comm, j ? 0 : -1, err);
 
-    /* What the user has queued does not count against the time of the join. */
+    /* Wait for what the user has queued, so that it does not count against the
+     * limit. */
     if (rc == 0)
         rc = comm_agree(env->comm, device_wait_caller(env->device, env->id, err), err);
     if (rc == 0)
-        rc = id_share(env, nccl, &id, err);
+        rc = nccl_id_share(env, nccl, &id, err);
     if (rc < 0)
         group_join_free(j);
     else if (!group_join(j, env, &id, &rc, err))
@@ -268,7 +270,7 @@ void device_group_destroy(struct device_group *g)
         device_group_abort(g);
     group_unwatch(g);
     v = g->device->vendor;
-    handle = g->handle; /* no other thread uses it any more */
+    handle = g->handle; /* no other thread uses it now */
     if (handle && device_resume(g->device, NULL) == 0) {
         g->nccl->ncclCommDestroy(handle);
         v->leave();

@@ -1,14 +1,15 @@
 /*
- * group_join.c - the library's communicator is made and tried by all ranks, in a bounded time.
+ * group_join.c - all ranks make and try the library's communicator, in a bounded time.
  *
- * The library has no limit for either: if a rank fails or does not come, the others wait. So a
- * thread does both, with a communicator that does not block, where the library has such
- * (NCCL 2.14). Meanwhile the ranks exchange how far they are. If one has failed, or time is
- * up, they agree on the reason, and then each rank aborts its communicator: an abort fails
- * the others. Ranks that take no part in the exchange are absent.
+ * The library has no time limit for either: if a rank fails or is absent, the others
+ * wait. So a thread does both, with a communicator that does not block if the library
+ * has one (NCCL 2.14). Meanwhile the ranks exchange their states. If one has failed, or
+ * the time is over, they agree on the reason, and then each rank aborts its
+ * communicator: an abort makes the others fail. Ranks that do not take part in the
+ * exchange are absent.
  *
- * The trial is a sum over all ranks, since many a fault shows in the first collective only:
- * connections are made then.
+ * The trial is a sum over all ranks, since many faults show only in the first
+ * collective, when connections are made.
  */
 #include "config.h"
 
@@ -22,35 +23,36 @@
 #include "util/clock.h"
 #include "util/thread.h"
 
-#define ROUND_S   0.5 /* between two exchanges, for a rank that has no news */
+#define ROUND_S   0.5 /* between two exchanges, if this rank's state is the same */
 #define SILENCE_S 3.0 /* of asking, after the limit: then silent ranks are absent */
-#define ASKING_S  0.1 /* at most, between two looks: a rank that was away does not ask */
+#define ASKING_S  0.1 /* between two looks, at most: a longer pause does not count */
 #define LEAVE_S   5   /* that a thread may take to give up */
 
 enum progress { JOIN_FAILED = -1, JOIN_GOES_ON, JOIN_READY };
 
 struct join {
-    struct join *next; /* of those that are left */
+    struct join *next; /* in the list `left` */
     struct device_group *g;
     struct nccl_id id;
     struct comm quiet;   /* the thread's: its waits call no function */
     atomic_int progress; /* an enum progress */
     struct error err;    /* once it has failed */
-    int result;          /* of the library, then, or NCCL_SUCCESS */
+    int result;          /* the library's result then, or NCCL_SUCCESS */
     bool has_thread;
     pthread_t thread;
 
-    /* Of the thread of the training function: */
+    /* For the thread of the training function: */
     double begun;       /* clock_now() */
     double exchanged;   /* the latest exchange among the ranks; clock_now() */
-    bool late;          /* time is up, which this rank has announced */
+    bool late;          /* the time is over, which this rank has announced */
     double asked;       /* the latest look since then; clock_now() */
     double asked_s;     /* how long it has looked since then */
     int64_t lowest;     /* in an exchange */
     struct comm_request *request;
 };
 
-/* What a stuck thread uses, and a communicator with an exchange that never ends. */
+/* Joins whose thread is stuck, or whose communicator has an exchange that never
+ * ends. */
 static struct join *left;
 
 /* ---- The thread ---- */
@@ -78,7 +80,7 @@ static int handle_make(struct join *j)
     nccl_fail(nccl, result, may_abort ? "ncclCommInitRankConfig" : "ncclCommInitRank",
               &j->err);
     j->result = result;
-    if (!may_abort) /* one that blocks has freed it */
+    if (!may_abort) /* a call that blocks has freed it */
         g->handle = NULL;
     return -1;
 }
@@ -144,7 +146,8 @@ static int trial_run(struct device_group *g, struct error *err)
         rc = device_group_wait(g, err);
     if (rc == 0)
         rc = trial_check(g, err);
-    /* Up to NCCL 2.18, what goes on is joined by the next call of the same thread. */
+    /* Up to NCCL 2.18, work in progress is joined by the next call of the same
+     * thread. */
     if (rc == 0)
         rc = device_group_allreduce(g, NULL, 0, RAYTRAIN_INT64, RAYTRAIN_SUM, err);
     return rc;
@@ -180,7 +183,7 @@ static void *join_thread(void *arg)
 
 /* ---- The exchange ---- */
 
-/* How far is this rank, as it tells the others? */
+/* The state of this rank that the others get. */
 static enum progress join_state(struct join *j, const struct device_group_env *env,
                                 double now)
 {
@@ -196,8 +199,8 @@ static enum progress join_state(struct join *j, const struct device_group_env *e
     return mine == JOIN_GOES_ON ? JOIN_FAILED : mine;
 }
 
-/* Has this rank asked long enough since time was up? What it did otherwise, as with storage
- * that is slow, does not count. */
+/* Has this rank asked long enough since the time was over? Other work meanwhile, for
+ * example with slow storage, does not count. */
 static bool is_silent(struct join *j)
 {
     double now = clock_now(), took = now - j->asked;
@@ -209,8 +212,8 @@ static bool is_silent(struct join *j)
     return j->asked_s > SILENCE_S;
 }
 
-/* Start an exchange, or look at it. *over: it is over, and j->lowest is the same on all
- * ranks. */
+/* Start an exchange, or test it. *over: it is complete, and j->lowest is the same on
+ * all ranks. */
 static int ranks_tell(struct join *j, const struct device_group_env *env, bool *over,
                       struct error *err)
 {
@@ -232,7 +235,8 @@ static int ranks_tell(struct join *j, const struct device_group_env *env, bool *
                                  &j->request, err);
 }
 
-/* How much does this rank's state explain? The most that a rank has is the reason. */
+/* How well this rank's state explains the failure; the highest over all ranks is
+ * reported. */
 enum reason { REASON_NONE, REASON_GOES_ON, REASON_OTHER_RANK, REASON_OWN };
 
 static enum reason reason_of(struct join *j)
@@ -252,12 +256,12 @@ static int reason_set(const struct join *j, const struct device_group_env *env,
         return error_set(err, j->err.code, "%s", j->err.text);
     return error_set(err, RAYTRAIN_ECOMM,
                      "%s has not connected the GPUs of the ranks within %.0f s "
-                     "(start_timeout_s), though all ranks called it: "
-                     "NCCL_SOCKET_IFNAME names the network between nodes",
+                     "(start_timeout_s), though all ranks called it: set "
+                     "NCCL_SOCKET_IFNAME to the network between the nodes",
                      j->g->nccl->file, env->limit_s);
 }
 
-/* COLLECTIVE: a rank has failed, or time is up on one. 0: all were ready after all. */
+/* COLLECTIVE: a rank has failed, or its time is over. 0: all became ready meanwhile. */
 static int failure_agree(struct join *j, const struct device_group_env *env,
                          struct error *err)
 {
@@ -303,8 +307,7 @@ static int ranks_wait(struct join *j, const struct device_group_env *env,
     }
 }
 
-/* The thread gives up what it does, unless it is done. False: it is inside of the library,
- * and stays there. */
+/* Make the thread give up, unless it is done. False: it stays in the library. */
 static bool thread_end(struct join *j)
 {
     struct timespec until;

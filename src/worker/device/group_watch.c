@@ -1,11 +1,12 @@
 /*
- * group_watch.c - groups of GPUs that fail: asynchronous errors of the library, and the end
- * of what is under way.
+ * group_watch.c - groups of GPUs that fail: asynchronous errors of the library, and
+ * aborts.
  *
- * A thread looks for errors several times a second, while there are groups. So a kernel that
- * waits for another rank ends when the library has noticed that the rank, or the way to it, is
- * gone, even if the training function waits for the kernel and does not call raytrain. A rank
- * that is gone without a trace is noticed by the launcher, which kills the others.
+ * A thread looks for errors several times a second, while there are groups. So a kernel
+ * that waits for another rank ends when the library has noticed that the rank, or the
+ * connection to it, is gone, even if the training function waits for the kernel and
+ * does not call raytrain. If a rank vanishes without an error, the launcher notices it,
+ * and kills the others.
  */
 #include "config.h"
 
@@ -20,11 +21,11 @@
 #define LOOK_NS    100000000L /* between looks */
 #define NAP_NS     50000L
 #define NAP_NS_MAX 1000000L
-#define ABORT_S    1 /* that an end of the process waits */
+#define ABORT_S    1 /* how long the end of the process waits */
 
 /* ---- One group ---- */
 
-/* It has failed, for the reason in g->failure. */
+/* Abort a group that has failed, for the reason in g->failure. */
 static void group_end_locked(struct device_group *g)
 {
     const struct device_vendor *v = g->device->vendor;
@@ -120,7 +121,8 @@ static struct {
     pthread_t thread;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* What a thread is inside of the library for is not disturbed: it sees an error itself. */
+/* Call `what` for each group for which no thread is in the library: such a thread sees
+ * an error itself. */
 static void each_free(void (*what)(struct device_group *g))
 {
     for (struct device_group *g = watch.first; g; g = g->next)
@@ -130,7 +132,7 @@ static void each_free(void (*what)(struct device_group *g))
         }
 }
 
-static void look(struct device_group *g)
+static void errors_check(struct device_group *g)
 {
     group_check_locked(g, NULL); /* the next call on the group reports it */
 }
@@ -141,7 +143,7 @@ static void *watch_run(void *arg)
 
     pthread_mutex_lock(&watch.lock);
     while (watch.first) {
-        each_free(look);
+        each_free(errors_check);
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += LOOK_NS;
         if (until.tv_nsec >= 1000000000L) {
@@ -191,8 +193,8 @@ void group_unwatch(struct device_group *g)
         pthread_join(watch.thread, NULL);
 }
 
-/* If another thread is inside of the library, it may wait there for another rank. A group has
- * failed before its kernels end, so that the flag is enough. */
+/* Does not wait for a thread that is in the library, perhaps for another rank. The flag
+ * is enough, since a group fails before its kernels end. */
 static int group_look(struct device_group *g, struct error *err)
 {
     int rc = 0;
@@ -225,7 +227,7 @@ static void abort_until(struct timespec *until)
     until->tv_sec += ABORT_S;
 }
 
-/* A thread that waits inside of the library ends its wait, and aborts the group itself. */
+/* A thread that waits in the library ends its wait, and aborts the group itself. */
 static void *abort_run(void *arg)
 {
     struct timespec until;
@@ -244,7 +246,7 @@ static void *abort_run(void *arg)
     return arg;
 }
 
-/* In a thread: a driver that hangs must not keep the process from its end. */
+/* Uses a thread, so that the process ends even if a driver hangs. */
 void device_groups_abort(void)
 {
     struct timespec until;

@@ -1,3 +1,4 @@
+/* hint.c - advice for errors of CUDA and HIP, by their numbers. */
 #include "config.h"
 
 #include <stddef.h>
@@ -5,8 +6,8 @@
 #include "device/vendor.h"
 
 #define KERNEL                                                                         \
-    ": a kernel of this process has failed, after which the GPU works in a new "       \
-    "process only; compute-sanitizer or rocgdb find the kernel"
+    ": a kernel of this process has failed, after which only a new process can use "   \
+    "the GPU; compute-sanitizer or rocgdb find the kernel"
 #define RESET                                                                          \
     ": the GPU was reset, as by cudaDeviceReset(): before that, call "                 \
     "raytrain_checkpoint_wait(), and destroy reducers"
@@ -26,7 +27,7 @@ static const struct {
     const char *text;
 } hints[] = {
     {4, 4, RESET},      /* ..._DEINITIALIZED */
-    {46, 46, BUSY},     /* ..._DEVICE_UNAVAILABLE, of CUDA alone */
+    {46, 46, BUSY},     /* ..._DEVICE_UNAVAILABLE, of CUDA only */
     {201, 201, RESET},  /* ..._INVALID_CONTEXT */
     {400, 400, HANDLE}, /* ..._INVALID_HANDLE */
     {700, 700, KERNEL}, /* ..._ILLEGAL_ADDRESS */

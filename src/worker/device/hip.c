@@ -1,13 +1,14 @@
 /*
- * hip.c - AMD's GPUs, by the runtime API of HIP: libamdhip64.so of ROCm 5.0 or later, opened
- * at run time. As in cuda.c, the types and the numbers that are used are written here.
+ * hip.c - AMD GPUs, by the runtime API of HIP: libamdhip64.so of ROCm 5.0 or later,
+ * opened at run time. As in cuda.c, the types and numbers that are used are written
+ * here.
  *
- * HIP has no contexts: each thread has a current GPU. So a "context" is the number of a GPU
- * here, and enter() keeps the number of the GPU that was current before.
+ * HIP has no contexts: each thread has a current GPU. So a "context" here is the number
+ * of a GPU, and enter() keeps the number of the GPU that was current before.
  *
- * The library that this process has opened already is used, whatever its version: memory of
- * another copy of it would not be known. Once opened, it stays, because it does not always
- * survive being closed.
+ * If this process has opened the library already, in any version, that is used: another
+ * copy would not know its memory. Once opened, it stays open, since closing it is not
+ * always safe.
  */
 #include "config.h"
 
@@ -24,7 +25,7 @@ static const char *const file_names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
                                          "libamdhip64.so.5", "libamdhip64.so"};
 #define N_NAMES (sizeof file_names / sizeof file_names[0])
 
-/* 10,000,000 x major + 100,000 x minor + patch, as hipRuntimeGetVersion() says it. */
+/* 10,000,000 x major + 100,000 x minor + patch, as in hipRuntimeGetVersion(). */
 #define OLDEST       50000000
 #define VERSION_SIX  60000000
 #define MAJOR_WEIGHT 10000000
@@ -42,31 +43,31 @@ struct attributes {
     void *device_pointer, *host_pointer;
     int is_managed;
     unsigned int flags;
-    uint64_t more[8]; /* in case that it grows */
+    uint64_t more[8]; /* later versions may be larger */
 };
 
 enum {
-    SUCCESS = 0,
-    ERROR_INVALID_VALUE = 1,
-    ERROR_OUT_OF_MEMORY = 2,
-    ERROR_NO_DEVICE = 100,
-    ERROR_NOT_READY = 600,
-    ERROR_CAPTURE_IMPLICIT = 906, /* a stream for which the default stream waits */
+    HIP_SUCCESS = 0,
+    HIP_ERROR_INVALID_VALUE = 1,
+    HIP_ERROR_OUT_OF_MEMORY = 2,
+    HIP_ERROR_NO_DEVICE = 100,
+    HIP_ERROR_NOT_READY = 600,
+    HIP_ERROR_CAPTURE_IMPLICIT = 906, /* a stream for which the default stream waits */
 
-    DEVICE_MEMORY_OF_5 = 1, /* hipMemoryTypeDevice until ROCm 5 */
-    DEVICE_MEMORY_OF_6 = 2, /* and from ROCm 6 on */
+    HIP_DEVICE_MEMORY_OF_5 = 1, /* hipMemoryTypeDevice until ROCm 5 */
+    HIP_DEVICE_MEMORY_OF_6 = 2, /* and from ROCm 6 on */
 
-    HOST_PORTABLE = 1,        /* hipHostMallocPortable, hipHostRegisterPortable */
-    COPY_HOST_TO_DEVICE = 1,  /* hipMemcpyHostToDevice */
-    COPY_DEVICE_TO_HOST = 2,  /* hipMemcpyDeviceToHost */
-    STREAM_NON_BLOCKING = 1,  /* hipStreamNonBlocking */
-    EVENT_BLOCKING_SYNC = 1,  /* hipEventBlockingSync: a thread that waits sleeps */
-    EVENT_DISABLE_TIMING = 2, /* hipEventDisableTiming */
+    HIP_HOST_PORTABLE = 1,        /* hipHostMallocPortable, hipHostRegisterPortable */
+    HIP_COPY_HOST_TO_DEVICE = 1,  /* hipMemcpyHostToDevice */
+    HIP_COPY_DEVICE_TO_HOST = 2,  /* hipMemcpyDeviceToHost */
+    HIP_STREAM_NON_BLOCKING = 1,  /* hipStreamNonBlocking */
+    HIP_EVENT_BLOCKING_SYNC = 1,  /* hipEventBlockingSync: a thread that waits sleeps */
+    HIP_EVENT_DISABLE_TIMING = 2, /* hipEventDisableTiming */
 
-    CAPTURE_NONE = 0,    /* hipStreamCaptureStatusNone */
-    CAPTURE_RELAXED = 2, /* hipStreamCaptureModeRelaxed */
+    HIP_CAPTURE_NONE = 0,    /* hipStreamCaptureStatusNone */
+    HIP_CAPTURE_RELAXED = 2, /* hipStreamCaptureModeRelaxed */
 
-    DEPTH_MAX = 8 /* of enter() within enter() */
+    HIP_DEPTH_MAX = 8 /* of enter() within enter() */
 };
 
 #define HIP_FUNCTIONS(F)                                                               \
@@ -111,14 +112,14 @@ static struct {
 static int n_devices;
 static int device_memory; /* its number in this version */
 
-/* What a call has returned: 0, or -1 with a sentence. */
-static int outcome(result r, const char *function, struct error *err)
+/* Turn the result of a call into 0, or -1 with an error. */
+static int hip_outcome(result r, const char *function, struct error *err)
 {
     const char *name, *text;
     raytrain_status code =
-        r == ERROR_OUT_OF_MEMORY ? RAYTRAIN_ENOMEM : RAYTRAIN_EFAILED;
+        r == HIP_ERROR_OUT_OF_MEMORY ? RAYTRAIN_ENOMEM : RAYTRAIN_EFAILED;
 
-    if (r == SUCCESS)
+    if (r == HIP_SUCCESS)
         return 0;
     name = hip.hipGetErrorName(r);
     text = hip.hipGetErrorString(r);
@@ -128,11 +129,11 @@ static int outcome(result r, const char *function, struct error *err)
 }
 
 /* Call a function of the library. */
-#define CALL(name, arguments, err) outcome(hip.name arguments, #name, err)
+#define CALL(name, arguments, err) hip_outcome(hip.name arguments, #name, err)
 
 /* ---- The library ---- */
 
-static int symbols_find(void *object, struct error *err)
+static int hip_symbols_find(void *object, struct error *err)
 {
     static const char *const names[] = {
 #define NAME(type, name, arguments) #name,
@@ -164,13 +165,14 @@ static void graph_symbols_find(void *object)
     HIP_GRAPH_FUNCTIONS(FIND)
 }
 
-static int version_check(struct error *err)
+static int hip_version_check(struct error *err)
 {
     int version;
 
     if (CALL(hipRuntimeGetVersion, (&version), err) < 0)
         return -1;
-    device_memory = version < VERSION_SIX ? DEVICE_MEMORY_OF_5 : DEVICE_MEMORY_OF_6;
+    device_memory =
+        version < VERSION_SIX ? HIP_DEVICE_MEMORY_OF_5 : HIP_DEVICE_MEMORY_OF_6;
     if (version >= OLDEST)
         return 0;
     return error_set(err, RAYTRAIN_ENOTSUP,
@@ -179,22 +181,22 @@ static int version_check(struct error *err)
                      version / MAJOR_WEIGHT, version % MAJOR_WEIGHT / MINOR_WEIGHT);
 }
 
-static int library_init(struct error *err)
+static int hip_library_init(struct error *err)
 {
     result r;
 
-    if (version_check(err) < 0)
+    if (hip_version_check(err) < 0)
         return -1;
     r = hip.hipGetDeviceCount(&n_devices);
-    if (r == ERROR_NO_DEVICE || (r == SUCCESS && n_devices == 0))
+    if (r == HIP_ERROR_NO_DEVICE || (r == HIP_SUCCESS && n_devices == 0))
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "there is no HIP GPU that this process may use: ask for one "
                          "with --gpu, and look at ROCR_VISIBLE_DEVICES and "
                          "HIP_VISIBLE_DEVICES");
-    return outcome(r, "hipGetDeviceCount", err);
+    return hip_outcome(r, "hipGetDeviceCount", err);
 }
 
-/* The one that is there, or the first that can be opened. */
+/* The library that is open already, or the first that can be opened. */
 static void *object_open(void)
 {
     void *object = NULL;
@@ -206,7 +208,7 @@ static void *object_open(void)
     return object;
 }
 
-static int library_load(struct error *err)
+static int hip_library_load(struct error *err)
 {
     void *object = object_open();
 
@@ -215,10 +217,10 @@ static int library_load(struct error *err)
                          "tensors on HIP GPUs need libamdhip64.so.7, .6 or .5: %s; "
                          "install AMD's ROCm, or run on a node with a GPU",
                          dlerror());
-    if (symbols_find(object, err) < 0)
+    if (hip_symbols_find(object, err) < 0)
         return -1;
     graph_symbols_find(object);
-    return library_init(err);
+    return hip_library_init(err);
 }
 
 static int hip_open(struct error *err)
@@ -229,7 +231,7 @@ static int hip_open(struct error *err)
 
     pthread_mutex_lock(&lock);
     if (!loaded)
-        rc = library_load(err);
+        rc = hip_library_load(err);
     loaded = rc == 0;
     pthread_mutex_unlock(&lock);
     return rc;
@@ -237,7 +239,7 @@ static int hip_open(struct error *err)
 
 /* ---- GPUs and memory ---- */
 
-static _Thread_local int before[DEPTH_MAX], modes[DEPTH_MAX], depth;
+static _Thread_local int before[HIP_DEPTH_MAX], modes[HIP_DEPTH_MAX], depth;
 
 /* A context is the number of the GPU, from 1 on. */
 static int hip_device_open(int id, void **context, struct error *err)
@@ -263,12 +265,12 @@ static int hip_device_place(int id, char place[VENDOR_PLACE_MAX], struct error *
 
 static int hip_enter(void *context, struct error *err)
 {
-    if (depth == DEPTH_MAX)
+    if (depth == HIP_DEPTH_MAX)
         return error_set(err, RAYTRAIN_EFAILED, "GPUs are entered within each other");
     if (CALL(hipGetDevice, (&before[depth]), err) < 0 ||
         CALL(hipSetDevice, ((int)((uintptr_t)context - 1)), err) < 0)
         return -1;
-    modes[depth] = CAPTURE_RELAXED;
+    modes[depth] = HIP_CAPTURE_RELAXED;
     if (hip.hipThreadExchangeStreamCaptureMode)
         hip.hipThreadExchangeStreamCaptureMode(&modes[depth]);
     depth++;
@@ -283,8 +285,8 @@ static void hip_leave(void)
     hip.hipSetDevice(before[depth]);
 }
 
-/* Memory that HIP does not know is an invalid value. The user is not to find that error in
- * hipGetLastError(). */
+/* HIP returns an error for memory that it does not know; do not leave that for the
+ * user's hipGetLastError(). */
 static int hip_locate(const void *p, int *id, void **context, struct error *err)
 {
     struct attributes a = {0};
@@ -292,11 +294,11 @@ static int hip_locate(const void *p, int *id, void **context, struct error *err)
 
     *id = VENDOR_NO_DEVICE;
     *context = NULL;
-    if (r == ERROR_INVALID_VALUE) {
+    if (r == HIP_ERROR_INVALID_VALUE) {
         hip.hipGetLastError();
         return 0;
     }
-    if (outcome(r, "hipPointerGetAttributes", err) < 0)
+    if (hip_outcome(r, "hipPointerGetAttributes", err) < 0)
         return -1;
     if (a.type == device_memory && !a.is_managed)
         *id = a.device;
@@ -330,7 +332,7 @@ static void hip_memory_free(void *p)
 
 static int hip_pinned_alloc(size_t n, void **p, struct error *err)
 {
-    return CALL(hipHostMalloc, (p, n, HOST_PORTABLE), err);
+    return CALL(hipHostMalloc, (p, n, HIP_HOST_PORTABLE), err);
 }
 
 static void hip_pinned_free(void *p)
@@ -340,7 +342,7 @@ static void hip_pinned_free(void *p)
 
 static int hip_pin(void *p, size_t n, struct error *err)
 {
-    return CALL(hipHostRegister, (p, n, HOST_PORTABLE), err);
+    return CALL(hipHostRegister, (p, n, HIP_HOST_PORTABLE), err);
 }
 
 static void hip_unpin(void *p)
@@ -352,7 +354,7 @@ static void hip_unpin(void *p)
 
 static int hip_stream_create(void **stream, struct error *err)
 {
-    return CALL(hipStreamCreateWithFlags, (stream, STREAM_NON_BLOCKING), err);
+    return CALL(hipStreamCreateWithFlags, (stream, HIP_STREAM_NON_BLOCKING), err);
 }
 
 static void hip_stream_destroy(void *stream)
@@ -362,14 +364,14 @@ static void hip_stream_destroy(void *stream)
 
 static int hip_is_capturing(void *stream, bool *capturing, struct error *err)
 {
-    int status = CAPTURE_NONE;
-    result r = SUCCESS;
+    int status = HIP_CAPTURE_NONE;
+    result r = HIP_SUCCESS;
 
     if (hip.hipStreamIsCapturing)
         r = hip.hipStreamIsCapturing(stream, &status);
-    *capturing = r == ERROR_CAPTURE_IMPLICIT || status != CAPTURE_NONE;
-    if (r != ERROR_CAPTURE_IMPLICIT)
-        return outcome(r, "hipStreamIsCapturing", err);
+    *capturing = r == HIP_ERROR_CAPTURE_IMPLICIT || status != HIP_CAPTURE_NONE;
+    if (r != HIP_ERROR_CAPTURE_IMPLICIT)
+        return hip_outcome(r, "hipStreamIsCapturing", err);
     hip.hipGetLastError();
     return 0;
 }
@@ -377,13 +379,15 @@ static int hip_is_capturing(void *stream, bool *capturing, struct error *err)
 static int hip_copy_out(void *host, const void *device, size_t n, void *stream,
                         struct error *err)
 {
-    return CALL(hipMemcpyAsync, (host, device, n, COPY_DEVICE_TO_HOST, stream), err);
+    return CALL(hipMemcpyAsync, (host, device, n, HIP_COPY_DEVICE_TO_HOST, stream),
+                err);
 }
 
 static int hip_copy_in(void *device, const void *host, size_t n, void *stream,
                        struct error *err)
 {
-    return CALL(hipMemcpyAsync, (device, host, n, COPY_HOST_TO_DEVICE, stream), err);
+    return CALL(hipMemcpyAsync, (device, host, n, HIP_COPY_HOST_TO_DEVICE, stream),
+                err);
 }
 
 static int hip_clear(void *device, size_t n, void *stream, struct error *err)
@@ -394,7 +398,7 @@ static int hip_clear(void *device, size_t n, void *stream, struct error *err)
 static int hip_event_create(void **event, struct error *err)
 {
     return CALL(hipEventCreateWithFlags,
-                (event, EVENT_BLOCKING_SYNC | EVENT_DISABLE_TIMING), err);
+                (event, HIP_EVENT_BLOCKING_SYNC | HIP_EVENT_DISABLE_TIMING), err);
 }
 
 static void hip_event_destroy(void *event)
@@ -417,14 +421,14 @@ static int hip_event_wait(void *event, struct error *err)
     return CALL(hipEventSynchronize, (event), err);
 }
 
-/* "Not ready" is no error, so the user is not to find it in hipGetLastError() either. */
+/* "Not ready" is not an error; do not leave it for the user's hipGetLastError(). */
 static int hip_event_done(void *event, bool *done, struct error *err)
 {
     result r = hip.hipEventQuery(event);
 
-    *done = r == SUCCESS;
-    if (r != ERROR_NOT_READY)
-        return outcome(r, "hipEventQuery", err);
+    *done = r == HIP_SUCCESS;
+    if (r != HIP_ERROR_NOT_READY)
+        return hip_outcome(r, "hipEventQuery", err);
     hip.hipGetLastError();
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * nccl.c - see nccl.h: the library is opened, and its errors and numbers are ours.
+ * nccl.c - opens the library, and translates its errors, types and operations.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- The library ---- */
 
-static int symbols_find(void *object, struct nccl *nccl, struct error *err)
+static int nccl_symbols_find(void *object, struct nccl *nccl, struct error *err)
 {
     static const char *const names[] = {
 #define NAME(result, name, arguments) #name,
@@ -38,7 +38,7 @@ static int symbols_find(void *object, struct nccl *nccl, struct error *err)
     return 0;
 }
 
-static int version_check(struct nccl *nccl, struct error *err)
+static int nccl_version_check(struct nccl *nccl, struct error *err)
 {
     int rc = nccl->ncclGetVersion(&nccl->version), v = nccl->version;
 
@@ -50,12 +50,12 @@ static int version_check(struct nccl *nccl, struct error *err)
         return 0;
     /* Up to 2.8 the number was 1000 x major + 100 x minor + patch. */
     return error_set(err, RAYTRAIN_ENOTSUP,
-                     "%s is of NCCL %d.%d: update it to 2.10 or later", nccl->file,
+                     "%s is NCCL %d.%d: update it to 2.10 or later", nccl->file,
                      v >= 10000 ? v / 10000 : v / 1000,
                      v >= 10000 ? v / 100 % 100 : v / 100 % 10);
 }
 
-static int library_load(const char *file, struct nccl *nccl, struct error *err)
+static int nccl_library_load(const char *file, struct nccl *nccl, struct error *err)
 {
     void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 
@@ -64,7 +64,8 @@ static int library_load(const char *file, struct nccl *nccl, struct error *err)
                          "the library for collectives of GPUs is missing: %s",
                          dlerror());
     nccl->file = file;
-    if (symbols_find(object, nccl, err) == 0 && version_check(nccl, err) == 0) {
+    if (nccl_symbols_find(object, nccl, err) == 0 &&
+        nccl_version_check(nccl, err) == 0) {
         if (nccl->version < NONBLOCKING)
             nccl->ncclCommInitRankConfig = NULL;
         return 0;
@@ -84,13 +85,13 @@ int nccl_open(const char *file, const struct nccl **out, struct error *err)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "this process uses %s, and cannot use %s beside it",
                          loaded.file, file);
-    if (library_load(file, &loaded, err) == 0)
+    if (nccl_library_load(file, &loaded, err) == 0)
         return 0;
     loaded.file = NULL;
     return -1;
 }
 
-/* What an ncclResult_t is likely to come from. */
+/* The likely cause of an ncclResult_t. */
 static const char *hint(int result)
 {
     switch (result) {

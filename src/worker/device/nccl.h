@@ -1,10 +1,10 @@
 /*
- * nccl.h - the functions of NCCL that a group of GPUs uses, and of libraries that have the
- * same (RCCL, for AMD's GPUs): opened at run time.
+ * nccl.h - the functions that a group of GPUs uses, of NCCL or a library with the same
+ * ones (RCCL for AMD GPUs), opened at run time.
  *
- * No header of NCCL is needed: the types and the numbers that are used are written here. The
- * version that brought each function is said below; 2.10, which brought the mean and bfloat16,
- * is required as a whole.
+ * It needs no header of NCCL: the types and numbers that are used are written here. The
+ * version that introduced each function is given below; 2.10, which introduced the mean
+ * and bfloat16, is required as a whole.
  */
 #ifndef RAYTRAIN_DEVICE_NCCL_H
 #define RAYTRAIN_DEVICE_NCCL_H
@@ -16,8 +16,8 @@
 
 enum {
     NCCL_SUCCESS = 0,
-    NCCL_REMOTE_ERROR = 6, /* 2.13: another rank has failed, or the way to it */
-    NCCL_IN_PROGRESS = 7,  /* 2.14: of a communicator that does not block */
+    NCCL_REMOTE_ERROR = 6, /* 2.13: another rank, or the connection to it, has failed */
+    NCCL_IN_PROGRESS = 7,  /* 2.14: the communicator does not block */
 
     NCCL_INT8 = 0, /* a byte */
     NCCL_UINT8 = 1,
@@ -38,7 +38,7 @@ struct nccl_id {
     char internal[128];
 };
 
-/* ncclConfig_t as of 2.14. Later versions take it, and have defaults for what it lacks. */
+/* ncclConfig_t of 2.14. Later versions accept it, with defaults for what it lacks. */
 struct nccl_config {
     size_t size;
     unsigned magic, version;
@@ -49,8 +49,8 @@ struct nccl_config {
         sizeof(struct nccl_config), 0xcafebeef, 21400, 0                               \
     }
 
-/* Results are an ncclResult_t; a communicator, ncclComm_t, and a stream are pointers; types
- * and operations are ncclDataType_t and ncclRedOp_t, enums as wide as int. */
+/* Results are an ncclResult_t; a communicator, ncclComm_t, and a stream are pointers;
+ * types and operations are ncclDataType_t and ncclRedOp_t, enums as wide as int. */
 #define NCCL_FUNCTIONS(F)                                                              \
     /* 2.3 or earlier */                                                               \
     F(int, ncclGetVersion, (int *version))                                             \
@@ -88,22 +88,23 @@ struct nccl {
 #define NCCL_MEMBER(result, name, arguments) result(*name) arguments;
     NCCL_FUNCTIONS(NCCL_MEMBER)
 #undef NCCL_MEMBER
-    const char *(*ncclGetLastError)(void *comm); /* 2.13; NULL: not there */
-    /* 2.14; NULL: not there */
+    const char *(*ncclGetLastError)(void *comm); /* 2.13; else NULL */
+    /* 2.14; else NULL */
     int (*ncclCommInitRankConfig)(void **comm, int n, struct nccl_id id, int rank,
                                   struct nccl_config *config);
 };
 
-/* Open the library, unless it is; it stays open. RAYTRAIN_ENOTSUP if it is missing or too
- * old. Only the thread of the training function calls this. */
+/* Open the library, unless it is open; it stays open. RAYTRAIN_ENOTSUP if it is missing
+ * or too old. Only the thread of the training function calls this. */
 int nccl_open(const char *file, const struct nccl **out, struct error *err);
 
-/* What a call of `function` has returned, which is neither success nor in progress; NULL: an
- * asynchronous error. RAYTRAIN_ECOMM. Always returns -1. */
+/* Fill err from the result of a call of `function`, which is neither success nor in
+ * progress; NULL: an asynchronous error. RAYTRAIN_ECOMM. Always returns -1. */
 int nccl_fail(const struct nccl *nccl, int result, const char *function,
               struct error *err);
 
-/* The numbers of a type and of an operation; RAYTRAIN_EINVAL if NCCL cannot combine them. */
+/* The numbers of a type and of an operation; RAYTRAIN_EINVAL if NCCL cannot combine
+ * them. */
 int nccl_reduction(raytrain_dtype dtype, raytrain_op op, int *type, int *combine,
                    struct error *err);
 

@@ -1,5 +1,5 @@
 /*
- * parts_plan.c - see parts_plan.h.
+ * parts_plan.c - chooses windows, calls per part, or whole arrays, by the cuts alone.
  */
 #include "config.h"
 
@@ -10,7 +10,7 @@ static size_t distance(size_t a, size_t b)
     return a < b ? b - a : a - b;
 }
 
-/* How far are the cuts from those of windows of this size, at most? */
+/* The largest distance between the cuts and those of windows of this size. */
 static size_t farthest(const size_t cuts[], int size, size_t window)
 {
     size_t most = 0;
@@ -32,7 +32,8 @@ static int parts_count(const size_t cuts[], int size)
     return n;
 }
 
-/* An exchange is between neighbours if no cut is farther from its window than that is long. */
+/* Are all exchanges between neighbours? No cut may be farther from its window than the
+ * length of a window. */
 static bool windows_fit(const size_t cuts[], int size, size_t window)
 {
     return window > 0 && farthest(cuts, size, window) <= window;

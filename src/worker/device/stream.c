@@ -1,5 +1,6 @@
 /*
- * stream.c - see stream.h.
+ * stream.c - a stream, its order, copies, marks and memory, by calls of the vendor
+ * (vendor.h).
  */
 #include "config.h"
 
@@ -12,7 +13,7 @@
 struct device_stream {
     struct device *device;
     void *stream;
-    void *order; /* an event that orders two streams; it is used again at once */
+    void *order; /* an event that orders two streams, and can be reused at once */
 };
 
 /* Enter the GPU's context; every call ends with device_leave(). */

@@ -1,13 +1,13 @@
 /*
- * vendor.h - the interface to the GPUs of one vendor: whose memory is this, copies between
- * it and the host, streams and events.
+ * vendor.h - the interface to the GPUs of one vendor: the owner of memory, copies
+ * between it and the host, streams and events.
  *
- * An implementation opens the vendor's library at run time, when the first call needs it:
- * nothing is linked with it, and a process without memory on a device never opens it. All
- * functions return 0, or -1 with a sentence: RAYTRAIN_ENOTSUP if the library is missing or
- * too old, RAYTRAIN_EINVAL for a GPU that is not there, RAYTRAIN_ENOMEM, and
- * RAYTRAIN_EFAILED for everything else. Handles are the vendor's own. Any thread may call
- * all but open() and device_close(), also several at a time.
+ * An implementation opens the vendor's library at run time, when the first call needs
+ * it: programs are not linked with it, and a process without memory on a device does
+ * not open it. All functions return 0, or -1 with an error: RAYTRAIN_ENOTSUP if the
+ * library is missing or too old, RAYTRAIN_EINVAL for a GPU that does not exist,
+ * RAYTRAIN_ENOMEM, and RAYTRAIN_EFAILED for everything else. Handles are the vendor's.
+ * Any thread may call all but open() and device_close(), also several at a time.
  *
  * To add a vendor: write a file that defines a `struct device_vendor`, and add that to
  * the table in devices.c. Write the types of its library yourself: a build needs no
@@ -32,59 +32,60 @@
 struct device_vendor {
     int kind;         /* a raytrain_device */
     const char *name; /* "CUDA" */
-    /* The library for collectives, which has the functions of NCCL (nccl.h): "libnccl.so.2".
-     * NULL: there is none. */
+    /* The library for collectives, which has the functions of NCCL (nccl.h):
+     * "libnccl.so.2". NULL: none. */
     const char *collectives;
 
-    /* Open the library and initialise it, unless it is; safe in any thread. After a failure
-     * the next call tries again. */
+    /* Open the library and initialise it, unless it is; safe in any thread. After a
+     * failure the next call tries again. */
     int (*open)(struct error *err);
 
-    /* *context becomes what the user's own calls use on GPU `id`, and stays until
-     * device_close(). */
+    /* *context becomes the one that the user's own calls use on GPU `id`, and is valid
+     * until device_close(). */
     int (*device_open)(int id, void **context, struct error *err);
     void (*device_close)(int id);
-    /* Which GPU of its node is it? The same words in all processes, such as
-     * "0000:01:00.0", also for a part of a GPU (MIG). */
+    /* Identifies the GPU on its node, the same in all processes, such as
+     * "0000:01:00.0"; also a part of a GPU (MIG). */
     int (*device_place)(int id, char place[VENDOR_PLACE_MAX], struct error *err);
 
-    /* Make a context current for this thread, and make the one before it current again. All
-     * functions below need a current one. In between, calls of this thread do not disturb the
-     * capture of a graph, by any thread. */
+    /* Make a context current for this thread, and make the one before it current again.
+     * All functions below need a current one. In between, calls of this thread do not
+     * disturb the capture of a graph, by any thread. */
     int (*enter)(void *context, struct error *err);
     void (*leave)(void);
 
-    /* *id becomes the number of the GPU that has the byte at p: VENDOR_NO_DEVICE if none
-     * has, as for host memory and for what was freed. *context: that of the allocation,
-     * NULL if it belongs to none. */
+    /* *id becomes the number of the GPU that has the byte at p; VENDOR_NO_DEVICE if
+     * none has, as for host memory and for memory that was freed. *context: the
+     * allocation's, NULL if it has none. */
     int (*locate)(const void *p, int *id, void **context, struct error *err);
-    /* The *n bytes from *start on become the allocation that has the byte at p, which is
-     * GPU memory. *n is 0 if the library does not know. */
+    /* The *n bytes from *start on become the allocation that has the byte at p, which
+     * is GPU memory. *n is 0 if the library does not know. */
     int (*allocation)(const void *p, const void **start, size_t *n, struct error *err);
 
-    /* *number becomes a number that no other allocation of this process has or had; 0: there is
-     * no memory at p, any more. Needs no current context. NULL: there are no such numbers. */
+    /* *number becomes a number that no other allocation of this process has or had; 0:
+     * there is no memory at p. Needs no current context. NULL: there are no such
+     * numbers. */
     int (*allocation_number)(const void *p, uint64_t *number, struct error *err);
 
-    /* n > 0 bytes of memory of the current GPU, with any contents. memory_free() may wait for
-     * all that is queued. */
+    /* n > 0 bytes of memory of the current GPU, with any contents. memory_free() may
+     * wait for all that is queued. */
     int (*memory_alloc)(size_t n, void **p, struct error *err);
     void (*memory_free)(void *p);
 
-    /* Host memory from which, and to which, a GPU copies while the host goes on: "pinned".
-     * pin() makes memory that exists such memory, until unpin(). */
+    /* Pinned host memory, from and to which a GPU copies while the host works. pin()
+     * pins existing memory, until unpin(). */
     int (*pinned_alloc)(size_t n, void **p, struct error *err);
     void (*pinned_free)(void *p);
     int (*pin)(void *p, size_t n, struct error *err);
     void (*unpin)(void *p);
 
-    /* A stream is a queue of work. It does not wait for any other, in particular not for the
-     * default stream, which is NULL here. */
+    /* A stream is a queue of work. It does not wait for other streams, in particular
+     * not for the default stream, which is NULL here. */
     int (*stream_create)(void **stream, struct error *err);
     void (*stream_destroy)(void *stream);
-    /* Is work that is queued there captured into a graph, and not done? */
+    /* Is work that is queued there captured into a graph instead of done? */
     int (*is_capturing)(void *stream, bool *capturing, struct error *err);
-    /* *context becomes the one in which the stream was made. NULL: it is not known. */
+    /* *context becomes the one in which the stream was made. NULL: not known. */
     int (*stream_context)(void *stream, void **context, struct error *err);
 
     /* Queue a copy: out, to pinned memory, or in, from there. */
@@ -92,12 +93,12 @@ struct device_vendor {
                     struct error *err);
     int (*copy_in)(void *device, const void *host, size_t n, void *stream,
                    struct error *err);
-    /* Queue zeros for n bytes of memory of the GPU. */
+    /* Queue a write of zeros to n bytes of GPU memory. */
     int (*clear)(void *device, size_t n, void *stream, struct error *err);
 
-    /* An event is a place in a stream: it has happened once all that was queued there before
-     * event_record() is done. stream_wait() lets what is queued from now on wait for it,
-     * event_wait() this thread. */
+    /* An event is a place in a stream: it has happened once all that was queued there
+     * before event_record() is done. stream_wait() lets what is queued from now on wait
+     * for it, event_wait() this thread. */
     int (*event_create)(void **event, struct error *err);
     void (*event_destroy)(void *event);
     int (*event_record)(void *event, void *stream, struct error *err);
@@ -107,7 +108,7 @@ struct device_vendor {
     int (*event_done)(void *event, bool *done, struct error *err);
 };
 
-/* What an error of CUDA or HIP, whose numbers are the same, is likely to come from, and what to
+/* The likely cause of an error of CUDA or HIP, whose numbers are the same, and what to
  * do: ": ..." or "". */
 const char *vendor_hint(int code);
 
