@@ -230,7 +230,6 @@ heads_later () {
 	launcher/slurm
 	launcher/train
 	worker/command
-	worker/device
 	worker/session
 	worker/wireup
 	EOT
@@ -260,7 +259,6 @@ headless () {
 one_file_later () {
 	cat <<-\EOT
 	worker/command
-	worker/device
 	worker/session
 	worker/wireup
 	EOT
