@@ -66,9 +66,9 @@ struct service_rows {
 /* Bytes of a row of numbers; 0 if there can be no such row. */
 uint64_t service_row_bytes(const struct service_column *c);
 /*
- * Where the columns of so many rows are in a payload, and its size. text_sizes[i] is how many
- * bytes the texts of column i have in all, and is not looked at for numbers; NULL: there is
- * no text. RAYTRAIN_EFIT if the payload would be larger than SERVICE_MAX.
+ * Where the columns of `rows` rows are in a payload, and its size. text_sizes[i]: the
+ * bytes of all texts of column i, which is not read for numbers; NULL: there is no text.
+ * RAYTRAIN_EFIT if the payload would be larger than SERVICE_MAX.
  */
 int service_layout(const struct service_column columns[], size_t n, uint64_t rows,
                    const uint64_t text_sizes[], uint64_t places[], uint64_t *bytes,
