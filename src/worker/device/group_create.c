@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "device/device.h"
 #include "device/group_impl.h"
 
 /* ---- Seats ---- */
