@@ -18,7 +18,7 @@
 #include "session/reports.h"
 #include "util/fs.h"
 #include "util/report_number.h"
-#include "session/session.h"
+#include "session/session_life.h"
 #include "rank/stop.h"
 
 /* One worker, which talks to itself, and a run directory of its own. */

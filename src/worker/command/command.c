@@ -29,6 +29,7 @@
 #include "rank/event.h"
 #include "rank/failure_record.h"
 #include "rank/process_guard.h"
+#include "session/session_life.h"
 #include "session/setting_notes.h"
 #include "util/argv.h"
 #include "util/quote.h"

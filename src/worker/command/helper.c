@@ -7,6 +7,7 @@
 
 #include "command/companion.h"
 #include "preprocess/map_function.h"
+#include "session/session_life.h"
 
 struct helper {
     struct world world;

@@ -1,5 +1,5 @@
 /*
- * collectives.h - how the ranks agree on collective calls, and their communicators.
+ * collectives.h - how the ranks agree on collective calls.
  */
 #ifndef RAYTRAIN_SESSION_COLLECTIVES_H
 #define RAYTRAIN_SESSION_COLLECTIVES_H
@@ -54,10 +54,5 @@ int session_match_arguments(raytrain_context *ctx, const struct session_call *ca
  * make the call again, with host memory. */
 int session_match_devices(raytrain_context *ctx, const struct session_call *call,
                           uint64_t arguments, bool *devices, struct error *err);
-
-/* COLLECTIVE at the first call of each. NULL on failure. */
-struct comm *session_user_comm(raytrain_context *ctx, struct error *err);
-struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
-struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
 
 #endif

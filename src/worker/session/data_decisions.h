@@ -9,20 +9,7 @@
 #ifndef RAYTRAIN_SESSION_DATA_DECISIONS_H
 #define RAYTRAIN_SESSION_DATA_DECISIONS_H
 
-#include "checkpoint/checkpoint.h"
-#include "config/data_config.h"
-
-struct data_decisions {
-    enum first_index first_index; /* FIRST_INDEX_AUTO: not decided */
-    struct decided_texts {
-        char **texts;
-        size_t n;
-    } missing,      /* none: as usual */
-        words;      /* names of columns of the training set */
-    bool has_words; /* they are decided */
-    bool by_file; /* a run that began before there were decisions: each dataset has its
-                     own, as it had */
-};
+#include "session/session.h"
 
 void data_decisions_clear(struct data_decisions *d);
 

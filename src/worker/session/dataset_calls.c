@@ -7,6 +7,7 @@
 
 #include "rank/event.h"
 #include "session/collectives.h"
+#include "session/data_decisions.h"
 #include "session/dataset_watch.h"
 #include "session/datasets.h"
 #include "util/quote.h"

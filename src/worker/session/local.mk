@@ -6,6 +6,7 @@ libworker_a_SOURCES += \
 	src/worker/session/checkpoint_schedule.c \
 	src/worker/session/collective_calls.c src/worker/session/collective_calls.h \
 	src/worker/session/config_calls.c \
+	src/worker/session/data_decided.h \
 	src/worker/session/data_decisions.c src/worker/session/data_decisions.h \
 	src/worker/session/dataset_calls.c \
 	src/worker/session/dataset_watch.c src/worker/session/dataset_watch.h \
@@ -19,6 +20,7 @@ libworker_a_SOURCES += \
 	src/worker/session/predict_calls.c \
 	src/worker/session/serve_calls.c \
 	src/worker/session/preprocessing.c src/worker/session/preprocessing.h \
+	src/worker/session/random_calls.c \
 	src/worker/session/random_streams.c src/worker/session/random_streams.h \
 	src/worker/session/reducible.c src/worker/session/reducible.h \
 	src/worker/session/report.c \
@@ -30,6 +32,7 @@ libworker_a_SOURCES += \
 	src/worker/session/run_calls.c \
 	src/worker/session/saved_state.c \
 	src/worker/session/session.c src/worker/session/session.h \
+	src/worker/session/session_life.c src/worker/session/session_life.h \
 	src/worker/session/checkpoints.h \
 	src/worker/session/collectives.h \
 	src/worker/session/datasets.h \

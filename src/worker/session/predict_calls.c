@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "predict/file_predictor.h"
 #include "session/collectives.h"
+#include "session/data_decisions.h"
 #include "session/dataset_watch.h"
 #include "session/signs.h"
 

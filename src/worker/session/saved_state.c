@@ -11,6 +11,7 @@
  * older versions do not have it.
  */
 #include "config.h"
+#include "session/data_decisions.h"
 #include "session/session.h"
 
 #include <stdio.h>

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "session/data_decisions.h"
 #include "session/session.h"
 
 #include <limits.h>

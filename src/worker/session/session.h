@@ -22,7 +22,7 @@
 #include "run/metrics.h"
 #include "util/json_writer.h"
 #include "saving/saving.h"
-#include "session/data_decisions.h"
+#include "session/data_decided.h"
 #include "session/random_streams.h"
 #include "wireup/wireup.h"
 
@@ -152,29 +152,14 @@ struct raytrain_context {
     struct comm *predictions;      /* its communicator */
 };
 
-/*
- * COLLECTIVE. Start from the newest valid checkpoint of the run, or else from
- * resume_from_checkpoint, or else from nothing.
- */
-int session_create(const struct session_env *env, raytrain_context **out,
-                   struct error *err);
-/* A session of one process without a run: it reads what there is, and saves nothing.
- * run_dir and log_dir are NULL. */
-int session_create_alone(const struct session_env *env, raytrain_context **out,
-                         struct error *err);
-/* COLLECTIVE. The training function has returned 0 on this rank, and must have on all
- * others. Waits for the last save. RAYTRAIN_ESTOPPED if it returned because it was
- * asked to stop; one that asks about preemptions alone has finished then, too. */
-int session_finish(raytrain_context *ctx, struct error *err);
-/* This rank has failed, but others may be fine: give a save in progress a few seconds,
- * so that its checkpoint is not lost. False: it is still in progress. NULL is fine. */
-bool session_linger(raytrain_context *ctx);
-/* Not clean: communicators are left alone, since other ranks may be waiting in them,
- * and so is a save in progress; the process is about to end. NULL is fine. */
-void session_destroy(raytrain_context *ctx, bool clean);
-
 /* NULL: there is none. */
 raytrain_context *session_current(void);
+void session_current_set(raytrain_context *ctx);
+
+/* COLLECTIVE at the first call of each. NULL on failure. */
+struct comm *session_user_comm(raytrain_context *ctx, struct error *err);
+struct comm *session_store_comm(raytrain_context *ctx, struct error *err);
+struct comm *session_node_comm(raytrain_context *ctx, struct error *err);
 
 /* session_error.c */
 /* Where a call on ctx leaves its error; never NULL, even if ctx is. */
