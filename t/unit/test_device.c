@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "device/device.h"
+#include "device/devices.h"
 #include "device/stream.h"
 #include "raytrain.h"
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "device/device.h"
+#include "device/devices.h"
 #include "probe/device_trial.h"
 #include "raytrain.h"
 

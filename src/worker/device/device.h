@@ -77,10 +77,6 @@ int device_store_end(struct device_store *s, struct error *err);
 int device_copy_in(int kind, int id, void *to, const void *from, size_t n,
                    struct error *err);
 
-/* -1, with the name of the error, if a GPU that this process uses through raytrain has
- * failed, for example in a kernel of the user. Does not wait for work in progress. */
-int devices_check(struct error *err);
-
 /* Free all memory, streams and events. The library remains loaded. */
 void device_end(void);
 /* The process is about to end, and a GPU may never finish its work: from now on nothing

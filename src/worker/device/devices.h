@@ -54,6 +54,9 @@ int device_prepare(struct device *device, int n_lanes, struct error *err);
 /* Are these n > 0 bytes memory of the GPU? Its context is current. */
 int device_check_memory(const struct device *device, const void *data, uint64_t n,
                         struct error *err);
+/* -1, with the name of the error, if one of these GPUs has failed, for example in a
+ * kernel of the user. Does not wait for work in progress. */
+int devices_check(struct error *err);
 /* Forget all GPUs; those that are kept stay as they are. */
 void devices_clear(void);
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/device.h"
+#include "device/devices.h"
 #include "rank/event.h"
 #include "rank/heartbeat.h"
 #include "run/journal.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/device.h"
+#include "device/devices.h"
 #include "rank/event.h"
 #include "rank/gpu_watch.h"
 #include "rank/stop.h"
