@@ -13,7 +13,7 @@
 
 #include "util/memory_file.h"
 
-#define WAYS 8 /* a band has its place in one of so many slots */
+#define WAYS 8 /* slots in which a band may be */
 
 /* The state of a slot: from bit 0 on, 2 bits FREE, FILLING or READY; 14 bits, how many
  * ranks read it; 48 bits, the band that is there. */
@@ -173,7 +173,7 @@ static unsigned char *slot_rows(struct shared *s, const struct band_id *id,
     return (unsigned char *)s + c->data + (slot - c->first) * c->bytes;
 }
 
-/* Another reader, if it is still this band. */
+/* Add a reader, if the slot still holds this band. */
 static bool slot_pin(struct shared *s, uint64_t slot, uint64_t word)
 {
     if (!atomic_compare_exchange_strong_explicit(
@@ -229,7 +229,7 @@ static bool slot_take(struct shared *s, uint64_t first, uint64_t n, uint64_t slo
     return true;
 }
 
-/* Another rank has changed a slot meanwhile: look again so often, before waiting. */
+/* How often to look again, when another rank has changed a slot, before waiting. */
 #define LOOKS 4
 
 /* False: look again. */

@@ -8,9 +8,9 @@
 #include "table/table.h"
 
 /*
- * Rows row..row+n of the column, dense, to `out`. RAYTRAIN_ECORRUPT if a file ends before
- * them, RAYTRAIN_ESTORAGE for any other failure. It calls only pread(2), so any thread
- * may, but for packed rows only one at a time (their cache is the table's).
+ * Rows row..row+n of the column, dense, to `out`. RAYTRAIN_ECORRUPT if a file ends
+ * before them, RAYTRAIN_ESTORAGE for any other failure. It calls only pread(2), so any
+ * thread may call it; for packed rows one at a time, as the table owns their cache.
  */
 int column_read(const struct table *t, const struct column *c, uint64_t row, uint64_t n,
                 unsigned char *out, struct error *err);

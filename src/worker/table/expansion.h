@@ -1,8 +1,8 @@
 /*
- * expansion.h - rows that have no fixed place in their file are expanded once a node,
- * into an anonymous file in memory (memfd). It has no name, so nothing is left behind
- * however the processes end, and it is sealed when complete: nothing can change or
- * shrink it, so it may be mapped.
+ * expansion.h - rows that have no fixed place in their file are expanded once on each
+ * node, into an anonymous file in memory (memfd). It has no name, so nothing is left
+ * behind however the processes end, and it is sealed when complete: nothing can change
+ * or shrink it, so it may be mapped.
  */
 #ifndef RAYTRAIN_TABLE_EXPANSION_H
 #define RAYTRAIN_TABLE_EXPANSION_H

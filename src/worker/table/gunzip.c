@@ -80,7 +80,7 @@ static int gunzip_contradicts(const struct gunzip *g, const char *what,
 }
 
 /* A member has ended, and there are bytes in the input: begin the next one. As in gzip,
- * zeros at the end of the file are none of its content. */
+ * zeros at the end of the file are not part of its content. */
 static int gunzip_next(struct gunzip *g, struct error *err)
 {
     for (; g->z.avail_in > 0 && *g->z.next_in == 0; g->z.next_in++, g->z.avail_in--)

@@ -7,7 +7,7 @@
 
 #include "table/table.h"
 
-/* By the magic number; a name says nothing. */
+/* By the magic number; the name does not matter. */
 bool gunzip_probe(const unsigned char *head, size_t n);
 
 /*

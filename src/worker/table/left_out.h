@@ -1,7 +1,7 @@
 /*
- * left_out.h - what there is in the files of a dataset and cannot be read: columns, and
- * files of a directory. A dataset is opened without them, and a warning names them and
- * the reasons.
+ * left_out.h - what cannot be read in the files of a dataset: columns, and files of a
+ * directory. A dataset is opened without them, and a warning names them and the
+ * reasons.
  */
 #ifndef RAYTRAIN_TABLE_LEFT_OUT_H
 #define RAYTRAIN_TABLE_LEFT_OUT_H
@@ -26,7 +26,7 @@ int left_out_column(struct left_out *l, const char *name, const char *why,
                     struct error *err);
 int left_out_file(struct left_out *l, const char *path, const char *why,
                   struct error *err);
-/* The user does not want the column: it is not named. False: it is not one of them. */
+/* Remove a column that the user does not want. False: it is not listed. */
 bool left_out_forget(struct left_out *l, const char *column);
 /* "\"a\" (holds compounds), \"b\" (is in a group) and 3 others", of columns or of
  * files. */

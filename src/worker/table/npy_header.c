@@ -138,7 +138,7 @@ static int take_shape(struct parser *p, uint64_t shape[RAYTRAIN_MAX_DIMS], int *
 
 /* ---- Types ---- */
 
-/* Of a type that is none of ours: what its elements are. */
+/* For a type that is not supported: what its elements are. */
 static const char *npy_type_describe(char type)
 {
     switch (type) {
@@ -158,7 +158,7 @@ static const char *npy_type_describe(char type)
     }
 }
 
-/* "<f4": the dtype, 0 if it is none of ours, and the bytes of an element. */
+/* "<f4": the dtype, 0 if it is not supported, and the bytes of an element. */
 static int type_parse(const struct parser *p, const char *text, struct npy_field *f,
                       uint64_t *bytes)
 {

@@ -11,7 +11,7 @@
  * it is an array of numbers. */
 struct npy_field {
     char name[RAYTRAIN_NAME_MAX + 1];
-    raytrain_tensor row; /* in each row of the array; dtype 0: not numbers of ours */
+    raytrain_tensor row; /* in each row of the array; dtype 0: it is not supported */
     const char *why;     /* then: "holds complex numbers" */
     bool swapped;        /* the byte order is not this machine's */
     uint64_t offset;     /* in the row */
@@ -29,10 +29,10 @@ struct npy_header {
 bool npy_probe(const unsigned char *head, size_t n);
 
 /*
- * The header of the `size` bytes from `at` on of a source, of which `what` is the name
- * for messages. RAYTRAIN_ECORRUPT if it is damaged, or if the rows that it claims are
- * not exactly what follows; RAYTRAIN_ENOTSUP if they are no rows of numbers. On failure
- * *h is empty.
+ * Read the header of the array in `size` bytes of a source, from `at` on; `what` names
+ * it in messages. RAYTRAIN_ECORRUPT if it is damaged, or if the rows that it claims are not
+ * exactly what follows; RAYTRAIN_ENOTSUP if they are not rows of numbers. On failure *h
+ * is empty.
  */
 int npy_header_read(const struct source *s, uint64_t at, uint64_t size,
                     const char *what, struct npy_header *h, struct error *err);

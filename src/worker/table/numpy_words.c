@@ -65,7 +65,7 @@ static int member_read(const struct source *s, const struct zip_member *m,
     out->bytes = m->bytes < memory_available() ? malloc(m->bytes + 1) : NULL;
     if (!out->bytes)
         return error_set(err, RAYTRAIN_EFIT,
-                         "%s: its words take %.1f MiB, more than there is memory",
+                         "%s: its words take %.1f MiB, more than the free memory",
                          s->path, (double)m->bytes / 1048576);
     out->n = m->bytes;
     if (m->method != 0)

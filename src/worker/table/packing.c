@@ -256,7 +256,7 @@ static void band_unpack_ahead(struct packing_cache *cache, const struct packing 
     }
 }
 
-/* Wait a moment for another rank, and not for ever. */
+/* Wait a moment for another rank; false after AWAIT_S. */
 static bool band_await(double *since)
 {
     const struct timespec moment = {.tv_nsec = AWAIT_NS};
@@ -267,7 +267,8 @@ static bool band_await(double *since)
     return clock_now() - *since < AWAIT_S;
 }
 
-/* k rows from row `at` of a band on. 1: done; 0: not by way of the store; -1: error. */
+/* Read k rows of a band from row `at` on. 1: done; 0: not through the store; -1:
+ * error. */
 static int shared_read(struct packing_cache *cache, const struct packing *p,
                        const struct packed_chunk *chunks, const struct source *s,
                        uint64_t band, uint64_t at, uint64_t k, unsigned char *out,

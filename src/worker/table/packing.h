@@ -47,11 +47,11 @@ struct packed_chunk {
  * are impossible, or a band would be larger than PACKING_BAND_MAX. */
 bool packing_count(const struct packing *p, uint64_t *band, uint64_t *all);
 
-/* Of an unpacked band. */
+/* The size of an unpacked band. */
 uint64_t packing_band_bytes(const struct packing *p);
 
-/* Unpacked bands: at most so many, of at most so many bytes together, but always one.
- * Not for two threads at a time. NULL without memory. */
+/* A cache of unpacked bands: at most `bands`, of at most `bytes` together, but always
+ * one. One thread at a time. NULL: out of memory. */
 struct packing_cache;
 struct packing_cache *packing_cache_create(size_t bands, uint64_t bytes);
 /* Bands are also looked for, and put, into memory that others share. Not owned. */

@@ -12,7 +12,7 @@
 #endif
 
 #define CHECKSUM_BYTES 4
-#define ADD_AT_ONCE    256 /* sums of so many words fit into 32 bits with those before */
+#define ADD_AT_ONCE    256 /* words whose sums fit into 32 bits with those before */
 
 /* Fletcher's checksum of big-endian words of 16 bits; a last single byte is a high one. */
 static uint32_t fletcher32(const unsigned char *p, uint64_t n)
@@ -44,8 +44,7 @@ static bool checksum_remove(const unsigned char *in, uint64_t *n)
                                   (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24);
 }
 
-/* Elements of 4 or 8 bytes, of which whole ones are put together: compilers make vectors of
- * these loops. */
+/* Elements of 4 or 8 bytes are put together whole: compilers vectorize these loops. */
 static void quads_transpose(const unsigned char *restrict in, uint64_t count,
                             unsigned char *restrict out)
 {

@@ -82,7 +82,7 @@ static uint64_t ragged_run_find(const struct ragged *g, uint64_t i, struct run *
     return i;
 }
 
-/* n bytes of the source, `width` for each element, of which those of rows i..end go to
+/* Read n bytes of the source, `width` for each element; those of rows i..end go to
  * `out`. */
 static int elements_read(const struct ragged *g, const struct run *run, uint64_t i,
                          uint64_t end, uint64_t offset, size_t width,

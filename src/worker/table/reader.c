@@ -99,7 +99,7 @@ static int configured_columns_check(const struct dataset_config *cfg,
 
 /* ---- One file ---- */
 
-/* *reader, if it is not NULL, is that of the files before, of which `first` is one. */
+/* *reader, if not NULL, is that of the earlier files; `first` is one of these. */
 static int reader_choose(const struct dataset_config *cfg, const struct source *s,
                          const char *first, const struct reader_ops **reader,
                          struct error *err)

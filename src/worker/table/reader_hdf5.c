@@ -292,8 +292,8 @@ static int dataset_add(const struct hdf5_dataset *d, const struct hdf5_file *f,
     return table_add_column(t, &c, &e, 1, err);
 }
 
-/* Strings are left out if they are not one for each row: files have such beside their
- * columns, as names of features and classes. */
+/* Leave out strings that are not one for each row: files have names of features and
+ * classes beside their columns. */
 static bool is_beside(const struct hdf5_dataset *d, const struct table *t)
 {
     return d->strings && t->n_columns && d->all.shape[0] != t->rows;
@@ -347,7 +347,7 @@ static int name_missing(const struct hdf5_file *f, const struct hdf5_names *name
                      f->path, name, used ? text : "none");
 }
 
-/* There is no link of this name, but one in Latin-1 may be called so. */
+/* No link has this name in UTF-8, but one may have it in Latin-1. */
 static int column_add_listed(const struct hdf5_file *f, const char *name,
                              struct table *t, struct error *err)
 {
@@ -416,7 +416,7 @@ static bool hdf5_probe(const unsigned char *head, size_t n, const char *path)
     return false;
 }
 
-/* True also if the file cannot be read, of which HDF5 has said why. */
+/* Also true if the file cannot be read: HDF5 has reported why. */
 static bool has_signature(const struct source *s)
 {
     unsigned char head[READER_HEAD];

@@ -8,7 +8,7 @@
 
 #include "hdf5/h5.h"
 
-/* Beyond that, HDF5 takes long to say where they are. */
+/* With more, HDF5 takes long to report where they are. */
 #define CHUNKS_MAX (UINT64_C(1) << 24)
 
 /* False: a filter that is not undone in packing_filters.c. */
@@ -39,7 +39,7 @@ static bool filters_get(hid_t plist, struct packing *p)
     return true;
 }
 
-/* With a user block, releases of HDF5 differ in where they say that chunks are. */
+/* With a user block, releases of HDF5 report different places of chunks. */
 static bool file_is_plain(hid_t dataset)
 {
     hid_t file = H5Iget_file_id(dataset), plist = -1;
@@ -56,7 +56,7 @@ static bool file_is_plain(hid_t dataset)
     return block == 0;
 }
 
-/* An element as it is in the file, of chunks that are not. */
+/* The element, as in the file, that chunks consist of if they are not stored. */
 static bool fill_get(hid_t dataset, hid_t plist, struct packing *p)
 {
     H5D_fill_value_t defined;
@@ -94,7 +94,7 @@ static bool packing_describe(hid_t dataset, const raytrain_tensor *all,
     return ok;
 }
 
-/* Where the chunk is whose number is i in row-major order. */
+/* Find chunk number i in row-major order. */
 static int chunk_find(hid_t dataset, const struct packing *p, uint64_t i,
                       struct packed_chunk *out)
 {

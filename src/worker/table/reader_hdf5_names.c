@@ -11,7 +11,7 @@
 #include "hdf5/h5.h"
 #include "util/quote.h"
 
-/* Of the datasets in groups: a file may have millions. */
+/* Datasets in groups that are listed, at most: a file may have millions. */
 #define DEEP_MOST 10000
 
 struct listing {
@@ -51,7 +51,7 @@ static int deep_add(void *arg, hid_t group, const char *name, bool is_dataset)
     return rc;
 }
 
-/* One that cannot be opened is no reason to do without the columns. */
+/* A group that cannot be opened does not prevent reading the columns. */
 static int group_visit(struct listing *l, const char *name)
 {
     hid_t group = H5Gopen2(l->file, name, H5P_DEFAULT);

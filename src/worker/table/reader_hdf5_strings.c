@@ -11,7 +11,7 @@
 #include "util/memory.h"
 
 #define PIECE_BYTES (UINT64_C(1) << 20)
-/* Of a piece of strings of variable length; a longer one is read on its own. */
+/* For a piece of strings of variable length; a longer string is read on its own. */
 #define HEAP_BYTES (UINT64_C(16) << 20)
 
 /* ---- Strings of variable length ---- */

@@ -100,7 +100,7 @@ static bool numpy_is_named(const struct dataset_config *cfg, const char *name)
 
 /* ---- Arrays ---- */
 
-/* Of an array in Fortran order, the rows elsewhere. */
+/* Expand an array in Fortran order into rows in another source. */
 static int rows_expand(const struct npy_header *h, const raytrain_tensor *row,
                        struct table *t, struct extent *e, struct error *err)
 {

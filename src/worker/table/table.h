@@ -84,17 +84,17 @@ struct table {
 int table_add_source(struct table *t, int fd, bool anonymous, const char *path,
                      size_t *index, struct error *err);
 /*
- * Add a column, of which name, kind, row and words are set, that lies in these extents,
- * whose `first` need not be set; extents without rows are left out. On success the words
- * are the table's. All columns have the same number of rows: RAYTRAIN_EINVAL otherwise;
- * every extent lies within its source: RAYTRAIN_ECORRUPT otherwise.
+ * Add a column that lies in these extents. Its name, kind, row and words are set;
+ * `first` of the extents need not be. Extents without rows are left out. On success the
+ * words are the table's. All columns have the same number of rows: RAYTRAIN_EINVAL
+ * otherwise; every extent lies within its source: RAYTRAIN_ECORRUPT otherwise.
  */
 int table_add_column(struct table *t, const struct column *column,
                      const struct extent extents[], size_t n_extents,
                      struct error *err);
 /*
- * Add a packing, of which `first` need not be set, for extents in that source; *packing
- * is for struct extent. Its chunks lie within the source: RAYTRAIN_ECORRUPT otherwise,
+ * Add a packing, whose `first` need not be set, for extents in that source; *packing is
+ * for struct extent. Its chunks lie within the source: RAYTRAIN_ECORRUPT otherwise,
  * also if packing_count() refuses it.
  */
 int table_add_packing(struct table *t, const struct packing *packing,
@@ -113,11 +113,11 @@ const struct column *table_column(const struct table *t, const char *name);
 void table_names(const struct table *t, char *text, size_t size);
 /* Close the sources that no column uses. */
 void table_prune(struct table *t);
-/* Keep the first `rows` rows only, of at least as many. */
+/* Keep the first `rows` rows only; there are at least as many. */
 void table_truncate(struct table *t, uint64_t rows);
 void table_remove_column(struct table *t, size_t index);
-/* Before rows are read: map the anonymous sources, of which one that cannot be mapped is
- * read instead, and make the cache of packed rows. May be called again. */
+/* Before rows are read: map the anonymous sources (one that cannot be mapped is read
+ * instead), and make the cache of packed rows. May be called again. */
 int table_ready(struct table *t, struct error *err);
 void table_clear(struct table *t); /* closes descriptors */
 

@@ -191,7 +191,7 @@ static int table_distribute(struct table *t, struct comm *node, struct error *er
 
 /* ---- Unpacked bands ---- */
 
-/* What ranks would have each for itself (table.c). */
+/* What each rank would have without a store (table.c). */
 #define STORE_BYTES_PER_RANK (UINT64_C(64) << 20)
 
 static struct band_store *store_create(const struct table *t, int ranks, int *fd)
@@ -279,7 +279,8 @@ static uint64_t words_hash(uint64_t hash, const struct dictionary *words)
     return hash;
 }
 
-/* Of what all nodes must see alike. Whether a node has unpacked rows is its own matter. */
+/* A hash of what must be the same on all nodes. Whether rows are unpacked may
+ * differ. */
 static uint64_t table_fingerprint(const struct table *t)
 {
     uint64_t hash = hash_add(0, &t->rows, sizeof t->rows);

@@ -24,8 +24,8 @@ struct words_union {
 /* The words of the column so far; NULL on failure. They are the union's. */
 struct dictionary *words_union_get(struct words_union *u, const char *column,
                                    struct error *err);
-/* The columns of words of the table, of which none has words and each extent is all of
- * an expansion that is not sealed, get the sorted words and the codes of these. */
+/* Give the columns of words the sorted words, and the codes of these. None has words
+ * yet, and each extent is all of an expansion that is not sealed. */
 int words_union_finish(struct words_union *u, struct table *t, struct error *err);
 void words_union_clear(struct words_union *u);
 

@@ -22,7 +22,7 @@ struct zip_members {
     size_t n;
 };
 
-/* All members that are no directories. RAYTRAIN_ECORRUPT. On failure *out is empty. */
+/* All members that are not directories. RAYTRAIN_ECORRUPT. On failure *out is empty. */
 int zip_list(const struct source *s, struct zip_members *out, struct error *err);
 void zip_clear(struct zip_members *members);
 
