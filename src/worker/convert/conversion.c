@@ -16,7 +16,7 @@
 #include "table/reader.h"
 #include "util/fs.h"
 
-/* What a rank says about itself, as numbers: LEADER, ROWS, then the elements of each
+/* What a rank sends to all others, as numbers: LEADER, ROWS, then the elements of each
  * column. */
 enum { LEADER, ROWS, ELEMENTS };
 

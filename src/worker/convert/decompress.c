@@ -70,7 +70,7 @@ static int output(const struct stream *s, size_t n, struct error *err)
 /* ---- gzip: one member or several ---- */
 
 /* A member has ended, and more bytes follow: go to the next one. As in gzip, zeros at
- * the end of the file, which tapes leave, are none of its content. *state remains
+ * the end of the file, which tapes leave, are not part of its content. *state remains
  * Z_STREAM_END if there is nothing else. */
 static int gzip_next(struct stream *s, z_stream *z, int *state, struct error *err)
 {

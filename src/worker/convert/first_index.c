@@ -14,7 +14,7 @@
 #include "text/libsvm.h"
 #include "util/fs.h"
 
-/* COLLECTIVE: the key of a dataset that is LIBSVM text; NULL: it is none. */
+/* COLLECTIVE: the key of a dataset that is LIBSVM text; NULL: it is not. */
 static int key_find(struct comm *all, const struct dataset_config *cfg, json_t **key,
                     struct error *err)
 {

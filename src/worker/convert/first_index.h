@@ -1,6 +1,6 @@
 /*
  * first_index.h - do LIBSVM files number their features from 0 or from 1 on? They do
- * not say it, and files that are used together must not differ: it is found out for all
+ * not say it, and files that are used together must not differ: this is decided for all
  * of them at once.
  */
 #ifndef RAYTRAIN_CONVERT_FIRST_INDEX_H

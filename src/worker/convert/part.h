@@ -28,7 +28,8 @@ struct part_places {
     uint64_t word_offsets, word_bytes;
 };
 
-/* Where the rows of one rank come in a part: after so many others. */
+/* Where the rows of one rank begin in a part: how many rows and elements precede
+ * them. */
 struct part_start {
     uint64_t row;
     const uint64_t *elements; /* of each column */

@@ -140,7 +140,7 @@ static bool name_begins(const char *name, const char *start)
     return strncmp(name, start, strlen(start)) == 0;
 }
 
-/* What a conversion makes under another name than those that its users see. */
+/* Is this a file that a conversion has not completed, and therefore hidden? */
 static bool name_hidden(const char *name)
 {
     return name_begins(name, ".part-") || name_begins(name, ".rows-") ||

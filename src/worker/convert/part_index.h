@@ -34,7 +34,7 @@ int part_index_begin(const char *directory, uint64_t *conversion, struct error *
  * start; NULL: there is none, and they never were. */
 bool part_index_is_verified(const char *directory, const char *invocation);
 void part_index_set_verified(const char *directory, const char *invocation);
-/* Remove the parts of a conversion that are not to be the rows. */
+/* Remove the parts of a conversion that is discarded. */
 void part_index_discard(const char *directory, const json_t *parts);
 /* All parts are durable: from now on these are the rows. Others are removed. */
 int part_index_write(const char *directory, const json_t *key, const json_t *parts,

@@ -1,8 +1,7 @@
 /*
- * part_sums.h - checksums of parts (part.h). A rank hashes what it writes, in pieces:
- * bytes that it writes one after the other, of which index.json gets the place and the
- * XXH3. A later attempt believes the rows of a part only if all of its pieces are as they
- * were.
+ * part_sums.h - checksums of parts (part.h). A rank hashes what it writes in pieces of
+ * adjacent bytes; index.json has the place and the XXH3 of each. A later attempt uses
+ * the rows of a part only if no piece has changed.
  */
 #ifndef RAYTRAIN_CONVERT_PART_SUMS_H
 #define RAYTRAIN_CONVERT_PART_SUMS_H

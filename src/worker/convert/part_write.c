@@ -17,7 +17,8 @@ struct writing {
 /* The arrays of a column are the streams of its checksums. */
 enum part_array { ARRAY_ROWS, ARRAY_ELEMENTS, ARRAY_INDICES, ARRAYS };
 
-/* Where items of an array go: its stream, where it begins, and after so many others. */
+/* Where items of an array go: its stream, where it begins, and how many precede
+ * them. */
 struct target {
     size_t stream;
     uint64_t place, at;
