@@ -30,7 +30,7 @@ int batch_read(struct frame *f, const struct table *t, const struct batch_rows *
 int batch_read_part(struct frame *f, const struct table *t,
                     const struct batch_rows *rows, uint64_t from, uint64_t end,
                     struct error *err);
-/* RAYTRAIN_ECORRUPT if a column of words has codes of none. */
+/* RAYTRAIN_ECORRUPT if a column of words has a code without a word. */
 int batch_check(const struct frame *f, const struct table *t, struct error *err);
 
 #endif

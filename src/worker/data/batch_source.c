@@ -59,7 +59,7 @@ uint64_t batch_padding(const struct batch_job *job, uint64_t rows, int rank, int
 }
 
 /* The padding of all ranks is one series of rows, from the epoch's start on. A rank's
- * comes after those of the ranks before it, which are as many as they lack. */
+ * rows follow those of the ranks before it; each takes as many as it lacks. */
 static struct batch_rows rows_of(struct batch_source *s, const struct batch_job *job)
 {
     uint64_t n = s->table->rows;
@@ -78,7 +78,7 @@ static bool kind_equal(const struct order_kind *a, const struct order_kind *b)
     return a->block == b->block && a->window == b->window;
 }
 
-/* The next epoch begins, as it was prepared. */
+/* Begin the next epoch, which is prepared. */
 static void order_turn(struct batch_source *s)
 {
     struct epoch_order before = s->order;
@@ -89,7 +89,7 @@ static void order_turn(struct batch_source *s)
         window_reader_turn(s->windows);
 }
 
-/* The job is of another epoch. */
+/* Change to the epoch of the job. */
 static int order_change(struct batch_source *s, const struct batch_job *job,
                         struct error *err)
 {

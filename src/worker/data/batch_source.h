@@ -17,7 +17,7 @@ struct batch_job {
     bool pad; /* fill it up to `batch` rows, with rows from the epoch's start */
 };
 
-/* Of `rank` of `size` ranks, with this seed. The table must not change until destroy.
+/* For `rank` of `size` ranks, with this seed. The table must not change until destroy.
  * `lend`: memory may be moved into the frames of batches; else they keep their own. */
 int batch_source_create(const struct table *t, uint64_t seed, int rank, int size,
                         bool lend, struct batch_source **out, struct error *err);

@@ -103,7 +103,7 @@ static void warn(void *arg, const char *what)
     env->warn(env->warn_arg, text);
 }
 
-/* Rank 0: have the files stayed as they were? */
+/* Rank 0: are the files unchanged? */
 static int sources_compare(const struct opening *o, struct error *err)
 {
     char change[sizeof o->change];
@@ -135,7 +135,7 @@ static void failure_explain(const struct opening *o, struct error *why)
         *why = changed;
 }
 
-/* Of this rank's share of the rows. */
+/* Compare this rank's share of the rows. */
 static int rows_compare(const struct opening *o, bool *same, struct error *err)
 {
     struct table before = {0}, now = {0};
@@ -231,7 +231,7 @@ static int converted_make(struct opening *o, struct error *err)
 
 /* ---- The whole ---- */
 
-/* Rank 0: which parts there are, of which text. */
+/* Rank 0: find the parts, and the text that they were made from. */
 static void parts_look(struct opening *o)
 {
     struct part_index index = part_index_read(o->directory);
@@ -266,8 +266,8 @@ static int converted_look(struct opening *o, struct error *err)
     return rc;
 }
 
-/* COLLECTIVE: are the parts as they were written? To ask once is enough, also for the
- * attempts that follow a failure: reading all of them takes its time. */
+/* COLLECTIVE: are the parts as they were written? Reading all of them takes long, so
+ * they are verified once, and not again by attempts after a failure. */
 static int parts_verify(struct opening *o, struct table *out, struct error *err)
 {
     const char *invocation = o->env->invocation;

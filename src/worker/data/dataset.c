@@ -326,7 +326,7 @@ void dataset_state_get(const raytrain_dataset *ds, struct dataset_state *state)
     *state = ds->at;
 }
 
-/* A shuffled order is one of a number of rows, and the position is one in that. */
+/* A shuffled order belongs to a number of rows, and the position to that order. */
 static int state_check(const raytrain_dataset *ds, const struct dataset_state *state,
                        struct error *err)
 {

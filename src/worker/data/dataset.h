@@ -56,7 +56,7 @@ int dataset_compare(const raytrain_dataset *ds, struct comm *all, struct error *
 void dataset_close(raytrain_dataset *ds); /* NULL is fine; joins the prefetch thread */
 
 const char *dataset_name(const raytrain_dataset *ds);
-/* What its files have and it has not; on the first rank of each node. */
+/* What is left out of its files; on the first rank of each node. */
 const struct left_out *dataset_left_out(const raytrain_dataset *ds);
 /* The column of labels that a label_encoder of env->chain misses; NULL: none. */
 const char *dataset_lacks_label(const raytrain_dataset *ds);
@@ -74,7 +74,7 @@ uint64_t dataset_rows(const raytrain_dataset *ds);
 /* Why a column of the files has words: odd_word.h. */
 void dataset_odd_word(const raytrain_dataset *ds, const struct dataset_config *cfg,
                       const char *column, char *text, size_t size);
-/* Which file and line, or row of a file, row i is: row_place.h. Of a dataset with
+/* Which file and line, or row of a file, row i is (row_place.h). The dataset has
  * files. */
 void dataset_row_place(const raytrain_dataset *ds, const struct dataset_config *cfg,
                        uint64_t i, char *text, size_t size);
@@ -84,7 +84,8 @@ int dataset_workers(const raytrain_dataset *ds);
 double dataset_waited_s(const raytrain_dataset *ds);
 void dataset_state_get(const raytrain_dataset *ds, struct dataset_state *state);
 /* Go on from there; there is no current batch until the next one. RAYTRAIN_EINVAL if
- * the dataset has fewer rows than the position, or an order of other rows is needed. */
+ * the dataset has fewer rows than the position, or the order is one of another number
+ * of rows. */
 int dataset_state_set(raytrain_dataset *ds, const struct dataset_state *state,
                       struct error *err);
 size_t dataset_n_columns(const raytrain_dataset *ds);
@@ -102,8 +103,8 @@ const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *c
  * (in rows first..first+n). RAYTRAIN_ETYPE if it is of neither. */
 int dataset_longest(raytrain_dataset *ds, const char *column, uint64_t first,
                     uint64_t n, uint64_t *longest, struct error *err);
-/* Of batches of so many rows, as they lie in the files: how much memory texts and sparse
- * vectors of the largest one take, at most. Before preprocessors. */
+/* The most memory that texts and sparse vectors take in a batch of `batch` rows, as
+ * they are in the files, before preprocessors. */
 int dataset_ragged_bytes(const raytrain_dataset *ds, uint64_t batch, uint64_t *bytes,
                          struct error *err);
 /* Takes effect with the next batch, even in the middle of an epoch. */
@@ -126,18 +127,18 @@ struct batch_place {
     int (*fill)(void *arg, int number, const struct frame *batch, struct error *err);
     /* From now on this one is current, and the caller no longer uses the other one. */
     int (*turn)(void *arg, int number, struct error *err);
-    /* Make the tensor, which is that of column i of dataset_schema(), one in this place, if
-     * it is there. */
+    /* Let the tensor of column i of dataset_schema() point into this place, if the
+     * column is there. */
     void (*show)(void *arg, int number, size_t i, raytrain_tensor *tensor);
     void (*destroy)(void *arg);
 };
-/* From the next batch on; there is no current one until then. The place becomes the
- * dataset's, unless this fails, in which case nothing has changed. NULL: there is none any
- * more. RAYTRAIN_EINVAL if the caller brings the rows. */
+/* Takes effect with the next batch; until then there is no current one. The dataset
+ * owns the place, unless this fails: then nothing has changed. NULL: no place any more.
+ * RAYTRAIN_EINVAL if the caller brings the rows. */
 int dataset_set_place(raytrain_dataset *ds, const struct batch_place *place,
                       struct error *err);
 bool dataset_has_place(const raytrain_dataset *ds);
-/* How many rows of the current batch, at its end, are there to fill it up. */
+/* How many rows at the end of the current batch are padding. */
 uint64_t dataset_padding(const raytrain_dataset *ds);
 /* Are all batches full? */
 bool dataset_pads(const raytrain_dataset *ds);

@@ -6,8 +6,8 @@
 
 #include "preprocess/chain_fit.h"
 
-/* Of a block. A multiple of it is in memory, of which the second-level cache of a core
- * holds a part. */
+/* Bytes of a block. Several times as much is in use, a part of it in the second-level
+ * cache of a core. */
 #define BLOCK_BYTES ((size_t)1 << 20)
 
 struct fit_range {
@@ -25,7 +25,7 @@ static int range_rewind(void *arg, struct error *err)
     return dataset_state_set(r->ds, &(struct dataset_state){.position = r->first}, err);
 }
 
-/* The chain may do to the batch what it likes, so it gets all of it. */
+/* The chain may change the batch in any way, so it gets all of it. */
 static void batch_swap(struct frame *a, struct frame *b)
 {
     struct frame kept = *a;
@@ -61,7 +61,7 @@ static uint64_t fit_block_rows(const struct frame *schema)
     return bytes < BLOCK_BYTES ? BLOCK_BYTES / bytes : 1;
 }
 
-/* Of n rows, those before rank r's. */
+/* How many of n rows are before those of a rank. */
 static uint64_t rows_before(uint64_t n, int rank, int size)
 {
     uint64_t each = n / (uint64_t)size, rest = n % (uint64_t)size, r = (uint64_t)rank;

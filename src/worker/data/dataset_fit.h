@@ -17,9 +17,9 @@ struct dataset_fit {
 };
 
 /*
- * COLLECTIVE over comm, with the same outcome on all ranks. The dataset is one of its own
- * on each rank: not split, not shuffled, without a chain, and not used for anything else.
- * What is learned does not depend on the number of ranks but for rounding.
+ * COLLECTIVE over comm, with the same outcome on all ranks. Each rank has a dataset for
+ * this alone, which is not split or shuffled, and has no chain. What is learned depends
+ * on the number of ranks only by rounding.
  */
 int dataset_fit(raytrain_dataset *ds, struct comm *comm, struct dataset_fit *fit,
                 struct error *err);

@@ -22,7 +22,8 @@ int dataset_table_find(const struct dataset_config *cfg, const struct dataset_en
  * part of what a position means. */
 struct order_kind dataset_table_order(const struct dataset_config *cfg,
                                       const struct table *t);
-/* One that mixes this many rows at a time, > 0, as the option shuffle_window does. */
+/* An order that mixes this many rows at a time, > 0, as the option shuffle_window
+ * does. */
 struct order_kind dataset_table_windows(const struct table *t, uint64_t rows);
 
 /* Once the dataset is open: what is left out, on the first rank of each node; the user

@@ -32,7 +32,7 @@ struct epoch_order {
 /* Can this be a kind of order of n rows? Numbers in files are checked with it. */
 bool order_kind_possible(const struct order_kind *kind, uint64_t n);
 
-/* Of an order that is initialized, or was used for another epoch. n > 0, a possible kind.
+/* The order is initialized, or was used for another epoch. n > 0, a possible kind.
  * RAYTRAIN_ENOMEM: four bytes for each row of a window. */
 int epoch_order_set(struct epoch_order *o, uint64_t n, const struct order_kind *kind,
                     uint64_t seed, uint64_t epoch, struct error *err);

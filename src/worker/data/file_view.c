@@ -71,7 +71,7 @@ static void signal_pass_on(int signo, siginfo_t *info, void *context)
     else if (ours && before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
         before.sa_handler(signo);
     else if (info->si_code <= 0)
-        raise(signo); /* sent by a process: there is nothing to be tried again */
+        raise(signo); /* sent by a process: no access is tried again */
 }
 
 static void signal_handle(int signo, siginfo_t *info, void *context)
@@ -118,8 +118,9 @@ static void handler_remove(void)
 
 /* ---- Which files ---- */
 
-/* Of this node's own disks and memory; statfs(2) has the numbers. Others may not be able
- * to map files, read a page at a time then, or be slow to say that a file is shorter. */
+/* File systems on this node's own disks and memory; statfs(2) has the numbers. Others
+ * may be unable to map files, read them page by page, or report late that a file is
+ * shorter. */
 static bool is_local(int fd)
 {
     static const unsigned long LOCAL[] = {
@@ -162,7 +163,7 @@ struct file_view *file_view_create(int fd, uint64_t size)
     return v;
 }
 
-/* In larger steps than page faults would do it. If it fails, they do it. */
+/* In larger steps than page faults, which bring in what this does not. */
 static void sections_bring_in(struct file_view *v, uint64_t offset, size_t n)
 {
     for (size_t i = offset / SECTION; i <= (offset + n - 1) / SECTION; i++) {

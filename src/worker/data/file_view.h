@@ -17,8 +17,8 @@
 
 struct file_view;
 
-/* Of the first `size` bytes; fd stays the caller's, and open. NULL if it cannot be, or is
- * better read: files of other nodes and of unknown file systems are. */
+/* Map the first `size` bytes; fd stays the caller's, and open. NULL if that is not
+ * possible, or reading is better, as on other nodes' and unknown file systems. */
 struct file_view *file_view_create(int fd, uint64_t size);
 /*
  * Call work() with the n bytes from offset on, which must be below `size`. False if they

@@ -208,7 +208,7 @@ static const struct column *filter_column(const struct dataset_config *cfg,
     if (c->kind == FRAME_NUMBERS && c->row_bytes == raytrain_dtype_size(c->row.dtype))
         return c;
     error_set(err, RAYTRAIN_ETYPE,
-              "filter: column \"%s\" has not one number in each row", name);
+              "filter: column \"%s\" does not have exactly one number per row", name);
     return NULL;
 }
 

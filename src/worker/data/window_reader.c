@@ -1,16 +1,16 @@
 /*
  * window_reader.c - see window_reader.h.
  *
- * Rows are copied from memory, of which views are a kind (file_view.h), or else read with
+ * Rows are copied from memory or from views of files (file_view.h), or else read with
  * preadv(2); both straight to their places.
  *
- * This rank's rows are numbered as they will be handed out since the last reset. They lie
- * in spans, frames of `span_rows` rows each: a span is one batch, which is then handed out
- * without being copied, or several small ones. `slots` says for each row of the window that
- * is being read which of this rank's rows it is.
+ * This rank's rows are numbered as they will be handed out since the last reset. They
+ * lie in spans, frames of `span_rows` rows each: a span is one batch, which is then
+ * handed out without being copied, or several small ones. `slots` says for each row of
+ * the window that is being read which of this rank's rows it is.
  *
- * After the last window of an epoch comes the first one of the next: its rows are numbered
- * on, from the beginning of a span. So there are never more than two windows.
+ * After the last window of an epoch comes the first one of the next: its rows are
+ * numbered on, from the beginning of a span. So there are never more than two windows.
  *
  * Here are batches; window_spans.c has spans and windows, window_blocks.c blocks.
  */
@@ -118,7 +118,7 @@ static void reader_begin(struct window_reader *r, const struct window_place *at)
     r->running = true;
 }
 
-/* Have this rank's rows up to `end`. */
+/* Read this rank's rows up to `end`. */
 static int rows_have(struct window_reader *r, struct epoch_order *o, uint64_t end,
                      struct error *err)
 {
@@ -146,8 +146,8 @@ static bool next_find(struct window_reader *r, const struct epoch_orders *orders
     return true;
 }
 
-/* Read so much of the next window that it is complete when its rows are needed. One that
- * has no row for this rank is passed over. */
+/* Read enough of the next window for it to be complete when its rows are needed. One
+ * without rows of this rank is skipped. */
 static int next_advance(struct window_reader *r, const struct epoch_orders *orders,
                         uint64_t count, struct error *err)
 {

@@ -24,13 +24,13 @@ struct window_place {
     uint64_t position, batch;
 };
 
-/* Of the epoch that is being read, and of the one after it; NULL: it is not known, or has
- * no windows. */
+/* The orders of the epoch that is being read, and of the next; NULL: it is not known,
+ * or has no windows. */
 struct epoch_orders {
     struct epoch_order *now, *next;
 };
 
-/* Not of columns whose rows have any number of elements. */
+/* False if a column's rows have any number of elements. */
 bool window_reader_can(const struct table *t);
 /* `lend`: large batches are not copied, but their frames exchanged. */
 int window_reader_create(const struct table *t, int rank, int size, bool lend,

@@ -52,7 +52,7 @@ struct window_reader {
 /* -- window_spans.c -- */
 struct portion window_place_portion(const struct window_reader *r,
                                     const struct window_place *at);
-/* Of a row of all columns. */
+/* Bytes of a row of all columns. */
 uint64_t window_row_bytes(const struct window_reader *r);
 void window_spans_measure(struct window_reader *r, uint64_t batch);
 void window_span_remove(struct window_reader *r);

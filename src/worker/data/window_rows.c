@@ -95,8 +95,9 @@ static int window_rows_reserve(struct window_rows *w, uint64_t more, struct erro
     return 0;
 }
 
-/* Of the window in o->window, this rank's rows from the batch at *position on. Moves
- * *position to the first batch that is not all in it; returns how many rows there are. */
+/* Assign slots to this rank's rows of o->window, from the batch at *position on. Moves
+ * *position to the first batch that is not all in the window; returns the number of
+ * rows. */
 static uint64_t row_slots_assign(struct window_rows *w, const struct epoch_order *o,
                                  uint64_t *position, uint64_t batch)
 {
