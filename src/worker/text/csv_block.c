@@ -261,7 +261,7 @@ static int missing_put(struct frame_column *to, uint64_t row)
 
 /* ---- Fields ---- */
 
-/* An outcome that is no enum csv_end: an error, which is in *err. */
+/* An outcome that is not of enum csv_end: an error, which is in *err. */
 #define FAILED (-1)
 
 static int field_as_text(struct csv_block *b, size_t i, uint64_t row, struct error *err)

@@ -16,7 +16,7 @@
 
 struct fit {
     size_t fields; /* of the first record */
-    bool even;     /* all records have so many */
+    bool even;     /* all records have this many */
 };
 
 static struct fit fit_of(char delimiter, const char *bytes, size_t n, bool last)

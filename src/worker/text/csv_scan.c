@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-#define PART 4096 /* after so many bytes, states that have become equal are one */
+#define PART 4096 /* bytes, after which states that have become equal are merged */
 
 /* ---- The automaton ---- */
 
@@ -103,7 +103,7 @@ static inline uint64_t eighth_mask(uint64_t x, char c, int eighth)
     return (x >> 7) * UINT64_C(0x0102040810204080) >> 56 << (8 * eighth);
 }
 
-/* Of spaces and tabs, those that are no delimiters. */
+/* Spaces and tabs, unless they are the delimiter. */
 static inline void blanks_of(char delimiter, char *space, char *tab)
 {
     *tab = delimiter == '\t' ? ' ' : '\t';

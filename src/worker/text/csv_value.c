@@ -48,7 +48,7 @@ enum csv_type csv_type_of(unsigned seen)
     return seen & (CSV_SEEN_FLOAT64 | CSV_SEEN_MISSING) ? CSV_FLOAT64 : CSV_INT64;
 }
 
-/* A list of texts, of which each is `n` bytes long. */
+/* A list of texts, each `n` bytes long. */
 static bool among(const char *at, size_t n, const char *texts)
 {
     for (; *texts; texts += n) {

@@ -120,7 +120,8 @@ static int no_query(const struct libsvm_conversion *c, struct error *err)
     if (text_open(&f, &c->range.sources[c->source], err) < 0)
         return -1;
     error_set(err, RAYTRAIN_EINVAL,
-              "the row has no qid, but others have; a query is of all rows or of none");
+              "the row has no qid, but others have; either all rows have one, or "
+              "none has");
     text_error_at(&f, c->at, err);
     text_close(&f);
     return -1;

@@ -4,17 +4,17 @@
  * on how many ranks there are, nor on the size of blocks.
  *
  *     label     float32
- *     weight    float32, if a row has LABEL:WEIGHT; 1 in rows that have not
+ *     weight    float32, if a row has LABEL:WEIGHT; 1 in rows without
  *     qid       int64, if rows have qid:QUERY: then all must
  *     features  sparse float32; row.shape[0], known at the end, is the largest index + 1
  *
- * Features are numbered from 0 on. Files do not say whether theirs begin with 0 or 1: as
- * in scikit-learn, with 1 if no row of all has an index 0. For files that are used together,
- * such as those to train and to validate, it is found out before
+ * Features are numbered from 0 on. Files do not say whether theirs begin with 0 or 1:
+ * as in scikit-learn, with 1 if no row of all has an index 0. For files that are used
+ * together, such as those to train and to validate, it is found out before
  * (convert/first_index.h).
  *
- * Every rank reads its range twice: to count rows, and to parse them; once more if a row
- * has what no row at the beginnings of ranges has.
+ * Every rank reads its range twice: to count rows, and to parse them; once more if a
+ * row has what no row at the beginnings of ranges has.
  */
 #ifndef RAYTRAIN_TEXT_LIBSVM_H
 #define RAYTRAIN_TEXT_LIBSVM_H

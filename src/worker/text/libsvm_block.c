@@ -52,7 +52,7 @@ static bool is_libsvm_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The end of a line, or what is no more to be read of it. */
+/* At the end of a line, or at its comment? */
 static bool at_end(const char *at, const char *end)
 {
     return at == end || *at == '\n' || *at == '#';

@@ -3,8 +3,8 @@
  *
  *     LABEL[:WEIGHT] [qid:QUERY] INDEX:VALUE INDEX:VALUE ... # COMMENT
  *
- * Words are separated by spaces and tabs; indices rise. What is not written is 0. A line
- * without words is no row.
+ * Words are separated by spaces and tabs; indices rise. What is not written is 0. A
+ * line without words is not a row.
  */
 #ifndef RAYTRAIN_TEXT_LIBSVM_BLOCK_H
 #define RAYTRAIN_TEXT_LIBSVM_BLOCK_H

@@ -143,7 +143,8 @@ static int piece_line_find(struct piece *p, struct error *err)
     return 0;
 }
 
-/* Of n bytes at p->at: those of whole lines that begin before p->to. 0: none is whole. */
+/* How many of n bytes at p->at are whole lines that begin before p->to. 0: none is
+ * whole. */
 static size_t whole_lines(const struct piece *p, size_t n)
 {
     const char *bytes = p->r->bytes, *end;

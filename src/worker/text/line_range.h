@@ -55,9 +55,9 @@ int line_range_each(struct line_range *r, line_block_func use, void *arg,
 int line_range_count(struct comm *comm, struct line_range *r,
                      uint64_t (*count)(const char *bytes, size_t n), struct error *err);
 
-/* As line_range_each(), after rows were counted: *row is the first row of this rank, and
- * use() adds those of its block by line_range_take(). RAYTRAIN_ECORRUPT also if there are
- * not so many. */
+/* As line_range_each(), after rows were counted: *row is the first row of this rank,
+ * and use() adds those of its block by line_range_take(). RAYTRAIN_ECORRUPT also if
+ * there are fewer. */
 int line_range_rows(struct line_range *r, line_block_func use, void *arg, uint64_t *row,
                     struct error *err);
 /* *row moves on by n rows of the block; an error if there are more than were counted. */

@@ -17,7 +17,7 @@ struct row_line {
 /* Row `row` (from 0 on) of all files. RAYTRAIN_ENOTFOUND: there are fewer rows. */
 int csv_row_line(const struct text_source sources[], size_t n, char delimiter,
                  bool header, uint64_t row, struct row_line *out, struct error *err);
-/* The same where a row is a line; count() says whether a line is one. */
+/* The same for text with a row in each line; count() says whether a line is a row. */
 int line_row_line(const struct text_source sources[], size_t n,
                   uint64_t (*count)(const char *line, size_t n), uint64_t row,
                   struct row_line *out, struct error *err);
