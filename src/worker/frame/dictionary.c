@@ -21,7 +21,7 @@ struct word {
     uint32_t hash;
 };
 
-/* The hash is here too, so that the words of others are not looked at. */
+/* The hash is kept here, so that words with another one are not looked at. */
 struct slot {
     uint32_t hash;
     int32_t code; /* -1: empty */

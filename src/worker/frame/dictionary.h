@@ -14,7 +14,7 @@
 
 struct dictionary;
 
-/* At most so many words: codes are int32_t. */
+/* The most words: codes are int32_t. */
 #define DICTIONARY_MAX ((size_t)INT32_MAX)
 
 /* NULL: out of memory. */
@@ -22,7 +22,7 @@ struct dictionary *dictionary_create(void);
 void dictionary_destroy(struct dictionary *d); /* NULL is fine */
 
 size_t dictionary_count(const struct dictionary *d);
-/* Bytes of memory that it takes. It takes up to three times as many while it grows. */
+/* Bytes of memory in use; up to three times as many while it grows. */
 size_t dictionary_memory(const struct dictionary *d);
 /* The word of a code, code < count; *n is its length. The bytes end with a NUL, which does
  * not count, and are valid until the next word is added. */

@@ -50,7 +50,7 @@ static void spare_give(struct frame_spare *spare, void *memory, size_t room)
         free(memory);
 }
 
-/* The smallest block of at least so many bytes; NULL: there is none. */
+/* The smallest block of at least `bytes` bytes; NULL: there is none. */
 static void *spare_take(struct frame_spare *spare, size_t bytes, size_t *room)
 {
     size_t best = 0;
@@ -338,7 +338,8 @@ int frame_reserve(struct frame_column *c, uint64_t rows, uint64_t elements,
     return 0;
 }
 
-/* What the column lacks for so many rows, in whole lines; UINT64_MAX: too much. */
+/* The bytes that the column lacks for `rows` rows, in whole lines; UINT64_MAX: too
+ * many. */
 static uint64_t bytes_missing(const struct frame_column *c, uint64_t rows)
 {
     uint64_t bytes;
@@ -361,7 +362,7 @@ static void part_assign(struct frame_column *c, struct frame_region *region,
     *at += bytes;
 }
 
-/* Columns that lack something get a part of a new region; if there is none, nothing. */
+/* Give each column that lacks memory a part of a new region, if one can be had. */
 static void region_divide(struct frame frames[], size_t n, uint64_t rows)
 {
     struct frame_region *region;

@@ -73,8 +73,8 @@ int frame_restore(struct frame *f, const struct frame *like, struct error *err);
  * there is one of this name. *index is its place. */
 int frame_add(struct frame *f, const struct frame_column *like, size_t *index,
               struct error *err);
-/* The same for a name that no column has, as the caller knows: with many columns, to
- * look for it takes long. */
+/* The same for a name that no column has, as the caller knows: with many columns, a
+ * search takes long. */
 int frame_append(struct frame *f, const struct frame_column *like, size_t *index,
                  struct error *err);
 /* Remove it with its memory; those after it move up. */
@@ -90,7 +90,7 @@ struct frame_column *frame_find_next(const struct frame *f, const char *name,
                                      size_t *next);
 /* The names, "x, y", for messages, as far as they fit; text always ends with a NUL. */
 void frame_names(const struct frame *f, char *text, size_t size);
-/* The same of the columns i for which shown[i]. */
+/* The same for the columns i with shown[i]. */
 void frame_names_of(const struct frame *f, const bool *shown, char *text, size_t size);
 
 /*
