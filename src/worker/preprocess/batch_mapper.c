@@ -14,7 +14,8 @@ struct mapper {
     raytrain_batch batch; /* its outputs are those of the first call */
 };
 
-/* What the function says is wrong: by its status, if that is the one of a call. */
+/* Report why the function has failed: the error of a call, if it returned that
+ * status. */
 static int mapper_failed(const struct mapper *m, int status, struct error *err)
 {
     bool known = status > RAYTRAIN_OK && status < RAYTRAIN_END;

@@ -9,7 +9,7 @@
 #include "preprocess/key_index.h"
 #include "preprocess/preprocessor.h"
 
-/* So many values are looked up at once. */
+/* How many values are looked up at once. */
 #define CATEGORIES_BLOCK 1024
 
 /* ---- Slots for learning ---- */

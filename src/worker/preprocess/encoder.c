@@ -152,7 +152,7 @@ static int label_inverse_plan(struct column_plan *plan, const struct frame_colum
                      in->name);
 }
 
-/* Numbers that are no category become missing; 0 among integers. */
+/* Numbers that are not a category become missing; 0 among integers. */
 static int label_inverse_map(const struct column_plan *plan,
                              const struct frame_column *in, uint64_t rows,
                              struct frame_column *out, struct error *err)

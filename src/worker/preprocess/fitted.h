@@ -41,7 +41,8 @@ struct fitted_item *fitted_add(struct fitted *f, const char *column, const char 
 /* NULL if there is none. */
 const struct fitted_item *fitted_find(const struct fitted *f, const char *column,
                                       const char *name);
-/* The numbers of an item, of which there must be n. RAYTRAIN_ECORRUPT without it. */
+/* The n numbers of an item. RAYTRAIN_ECORRUPT if it is not there, or has another
+ * number. */
 int fitted_reals(const struct fitted *f, const char *column, const char *name, size_t n,
                  const double **values, struct error *err);
 void fitted_clear(struct fitted *f);

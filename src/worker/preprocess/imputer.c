@@ -1,7 +1,7 @@
 /*
  * imputer.c - simple_imputer: the mean, the most frequent value or a constant takes the
- * place of missing values. Of values that are as frequent as each other the smallest is
- * taken, as in scikit-learn. A column that is not there gets the value in every row.
+ * place of missing values. Among equally frequent values the smallest is taken, as in
+ * scikit-learn. A column that is not there gets the value in every row.
  */
 #include <math.h>
 #include <stdlib.h>

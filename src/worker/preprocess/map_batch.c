@@ -57,7 +57,8 @@ int map_batch_ragged(raytrain_batch *batch, const char *name, raytrain_ragged *o
     if (column_view_ragged(c, batch->frame->rows, out) == 0)
         return 0;
     return error_set(&batch->error, RAYTRAIN_ETYPE,
-                     "column \"%s\" is no column of texts or of sparse vectors", name);
+                     "column \"%s\" is not a column of texts or of sparse vectors",
+                     name);
 }
 
 /* ---- Declarations ---- */

@@ -25,8 +25,8 @@ void map_function_object(const char *path);
 int map_function_allow(const char *library, const char *name, enum map_origin origin,
                        struct error *err);
 /* RAYTRAIN_ENOTFOUND if there is no such file or function, RAYTRAIN_EINVAL if it may
- * not be loaded: for want of map_function_allow(), or, of MAP_OF_CHECKPOINT, since the
- * file is a link, another user's, or may be written by others. library may be NULL. */
+ * not be loaded: without map_function_allow(), or, for MAP_OF_CHECKPOINT, if the file
+ * is a link, another user's, or may be written by others. library may be NULL. */
 int map_function_find(const char *library, const char *name,
                       raytrain_map_func *function, struct error *err);
 /* RAYTRAIN_ENOTSUP: a function in Python, and no client that would call it. */

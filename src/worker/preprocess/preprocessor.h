@@ -114,7 +114,7 @@ PREPROCESSORS(PREPROCESSOR_DECLARE)
 const char *preprocessor_output(const struct preprocessor_config *config, size_t index);
 /* Is it used for rows with these columns? All are, except those of missing labels. */
 bool preprocessor_is_for(const struct preprocessor *p, const struct frame *columns);
-/* Does the preprocessor need a fit that it has not had? */
+/* Must the preprocessor still be fitted? */
 bool preprocessor_needs_fit(const struct preprocessor *p);
 
 #endif
