@@ -267,7 +267,7 @@ static int record_enter(const struct file_predictor *p, const json_t *now,
     return rc;
 }
 
-/* COLLECTIVE: what this rank is about to do, rank 0 is as well. */
+/* COLLECTIVE: check that rank 0 is about to do the same as this rank. */
 static int record_agree(const struct file_predictor *p, json_t *now, struct error *err)
 {
     struct comm *comm = p->env.comm;

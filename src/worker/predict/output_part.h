@@ -19,8 +19,8 @@ int output_part_write(const char *dir, uint64_t index, uint64_t rows,
                       const struct predicted_stream *streams, size_t n,
                       struct error *err);
 
-/* Is the part there, with so many rows and streams? 1: bytes[0..n) are the lengths of
- * its streams; 0: no, or it is damaged; -1: it cannot be read. */
+/* Is the part there, with this number of rows and streams? 1: bytes[0..n) are the
+ * lengths of its streams; 0: no, or it is damaged; -1: it cannot be read. */
 int output_part_look(const char *dir, uint64_t index, uint64_t rows, size_t n,
                      uint64_t bytes[], struct error *err);
 

@@ -13,7 +13,7 @@
 
 #define PREDICT_PART_ROWS   65536                /* at most, unless a batch has more */
 #define PREDICT_PART_BYTES  ((uint64_t)64 << 20) /* of predictions, at most: the same */
-#define PREDICT_PARTS_EACH  8   /* at least so many a worker, if it can be */
+#define PREDICT_PARTS_EACH  8   /* for each worker, at least, if possible */
 #define PREDICT_REPORT_S    1.0 /* between two reports, at most, by rounds so far */
 
 struct predict_plan {

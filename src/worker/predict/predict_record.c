@@ -15,7 +15,7 @@
 
 /* ---- Making one ---- */
 
-/* Of strings, the bytes of the longest one: a dataset has room for that in each row. */
+/* For strings, the bytes of the longest one: each row of a dataset has room for it. */
 static json_t *predicted_shape_json(const struct predicted_column *c)
 {
     const raytrain_tensor *row = &c->row;

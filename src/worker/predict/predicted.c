@@ -36,7 +36,7 @@ static int predicted_name_check(const char *name, struct error *err)
     char quoted[QUOTE_TEXT_MAX];
 
     if (!*name || strlen(name) > RAYTRAIN_NAME_MAX)
-        wrong = "has not 1 to 255 bytes";
+        wrong = "does not have 1 to 255 bytes";
     else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         wrong = "is not a name";
     for (const char *c = name; *c && !wrong; c += printable_length(c))

@@ -68,8 +68,8 @@ struct predicted_format {
     /* Append n rows to the streams: rows[i] is those of column i. */
     int (*append)(const struct predicted *p, struct predicted_stream *streams,
                   const struct predicted_rows *rows, uint64_t n, struct error *err);
-    /* Everything but the streams, of which bytes[] are the lengths: the same on every
-     * rank. `places` is there already. Calls HDF5. */
+    /* Everything but the streams, whose lengths are bytes[]: the same on every rank.
+     * `places` is there already. Calls HDF5. */
     int (*layout)(const struct predicted *p, uint64_t rows, const uint64_t *bytes,
                   struct predicted_layout *layout, struct error *err);
 };

@@ -8,11 +8,12 @@
 #include "hdf5/h5.h"
 #include "hdf5/h5_image.h"
 
-/* Datasets of at least so many bytes begin at a page of memory. */
+/* Datasets of this many bytes, or more, begin at a page of memory. */
 #define ALIGN_THRESHOLD 65536
 #define ALIGNMENT       4096
 
-/* Of a string. All of a column take as much room as the longest one. */
+/* The most bytes of a string: each in a column takes as much room as the longest
+ * one. */
 #define STRING_MAX 65535
 
 static int hdf5_check(const struct predicted *p, struct error *err)

@@ -74,8 +74,8 @@ bool predictor_has_begun(const raytrain_predictor *p);
 const char *predictor_output_at(const raytrain_predictor *p, size_t i,
                                 raytrain_tensor *row);
 
-/* COLLECTIVE. The predict function has returned 0: make what is left to be made, unless a
- * stop was asked for. RAYTRAIN_EFAILED if it has not come to the end. */
+/* COLLECTIVE. The predict function has returned 0: make what is left to be made, unless
+ * a stop was asked for. RAYTRAIN_EFAILED if it has not reached the end. */
 int predictor_finish(raytrain_predictor *p, struct error *err);
 
 /* For implementations: are there outputs? */

@@ -15,7 +15,7 @@ struct staged {
     size_t n;
 };
 
-/* For batches of at most so many rows. On failure staged_clear() frees what is there. */
+/* For batches of at most `rows` rows. On failure staged_clear() frees what is there. */
 int staged_init(struct staged *s, const struct predicted *p, uint64_t rows,
                 struct error *err);
 void staged_clear(struct staged *s); /* also one of zeros */
