@@ -20,7 +20,8 @@
 #include "gbdt/gbdt_rows.h"
 #include "wireup/wireup.h"
 
-/* Of one dataset after a round, over all its rows on all members: "train-logloss". */
+/* The score of a dataset after a round, over all its rows on all members:
+ * "train-logloss". */
 struct gbdt_score {
     char name[RAYTRAIN_NAME_MAX + 1]; /* a metric of raytrain_report() */
     double value;
@@ -52,7 +53,7 @@ struct booster_env {
     size_t model_size;
     /* What the library prints, a line without its end. */
     void (*say)(void *arg, enum gbdt_severity severity, const char *line);
-    /* The launcher may take long work for a hang without a call now and then. */
+    /* To be called now and then, or the launcher takes long work for a hang. */
     void (*goes_on)(void *arg);
     void *arg;
 };
@@ -130,8 +131,9 @@ struct booster_ops {
      * output. */
     int (*shape)(struct booster *b, enum gbdt_output output, uint64_t shape[2],
                  int *ndim, struct error *err);
-    /* Of rows (without a label): row after row, of that shape; int32 or float32 as in
-     * enum gbdt_output. RAYTRAIN_EINVAL: another number of features than the model's. */
+    /* Predict rows (without a label): row after row, of that shape; int32 or float32 as
+     * in enum gbdt_output. RAYTRAIN_EINVAL: another number of features than the
+     * model's. */
     int (*predict)(struct booster *b, enum gbdt_output output,
                    const struct gbdt_rows *rows, void *values, struct error *err);
     /* The model in another of the library's formats: "json", "ubj", "txt". To free().

@@ -10,7 +10,7 @@
 #include "frame/frame.h"
 #include "gbdt/gbdt_rows.h"
 
-/* Of more features than that none has a name. */
+/* With more features than this, they have no names. */
 #define GBDT_NAMES_MAX 65536
 
 /* The features first .. first + width - 1. */
@@ -52,8 +52,8 @@ struct gbdt_columns_use {
 };
 
 /*
- * Of the training set: all columns of `schema` that have no other use are features, in
- * their order. RAYTRAIN_ENOTFOUND for a column of the configuration that is not there,
+ * The training set: all columns of `schema` without another use are features, in their
+ * order. RAYTRAIN_ENOTFOUND for a column of the configuration that is not there,
  * RAYTRAIN_ETYPE for one that has no numbers.
  */
 int gbdt_columns_find(const struct frame *schema, const struct gbdt_columns_use *use,

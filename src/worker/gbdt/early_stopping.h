@@ -20,8 +20,8 @@ struct early_stopping {
 void early_stopping_init(struct early_stopping *e, const struct gbdt_config *cfg);
 /*
  * The scores of a round, from 0 on. *stop: there was no progress for too long. A NaN is
- * never better. RAYTRAIN_EINVAL: there is no such metric, or none of another dataset than
- * the training set.
+ * never better. RAYTRAIN_EINVAL: the metric is not there, or all are of the training
+ * set.
  */
 int early_stopping_look(struct early_stopping *e, const struct gbdt_config *cfg,
                         const struct gbdt_scores *scores, int64_t round, bool *stop,

@@ -16,9 +16,9 @@
 struct feature_list {
     const char *const *names; /* n of them; NULL: they have none */
     uint64_t n;               /* 0: not known */
-    /* Without names: a column that is none of them. NULL: there is no such column. */
+    /* Without names: a column that is not a feature; or NULL. */
     const char *label;
-    /* Of the rows, for messages that say where a value is; NULL: they do not. */
+    /* For messages that say where a value is; NULL: they do not. */
     const raytrain_dataset *ds;
     const struct dataset_config *config;
 };

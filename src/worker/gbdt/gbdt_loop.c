@@ -52,7 +52,7 @@ struct training {
     raytrain_context *ctx;
     const struct booster_ops *ops;
     const struct gbdt_config *cfg;
-    struct comm *comm, *members; /* all ranks; NULL on a rank that is no member */
+    struct comm *comm, *members; /* all ranks; NULL if it is not a member */
     struct gbdt_columns columns;
     struct gbdt_features features;
     struct gbdt_rows *sets; /* the training set, and then the others */
@@ -67,8 +67,8 @@ struct training {
 
 /* ---- What the library and the reading of rows say ---- */
 
-/* What is no warning of rank 0 goes into the log of this worker, as what the library would
- * print by itself. */
+/* Everything except rank 0's warnings goes to the log of this worker, where the library
+ * would print it by itself. */
 static void training_library_says(void *arg, enum gbdt_severity severity,
                                   const char *line)
 {

@@ -15,7 +15,7 @@
 #include "session/session.h"
 #include "session/signs.h"
 
-/* A batch has about so many numbers, and so many rows at least and at most. */
+/* About how many numbers a batch has, and the limits of its rows. */
 #define BATCH_NUMBERS (1u << 22)
 #define BATCH_MIN     64
 #define BATCH_MAX     4096
@@ -162,7 +162,7 @@ static int names_take(struct prediction *g, const char *text, struct error *err)
                : 0;
 }
 
-/* Of a model whose features have no names, their number is that of the importances. */
+/* If the features of a model have no names, there are as many as importances. */
 static int features_load(struct prediction *g, struct error *err)
 {
     raytrain_tensor gain;
@@ -291,7 +291,7 @@ static int batch_choose(struct prediction *g, struct error *err)
 
 /* ---- Batches ---- */
 
-/* Memory for the largest output of so many rows. */
+/* Memory for the largest output of `rows` rows. */
 static int prediction_values_reserve(struct prediction *g, uint64_t rows,
                                      struct error *err)
 {

@@ -1,10 +1,10 @@
 /*
- * gbdt_rows.h - the rows of a dataset on which this worker trains trees: all of them, in
- * memory, as the libraries take them.
+ * gbdt_rows.h - the rows of a dataset on which this worker trains trees: all of them,
+ * in memory, as the libraries take them.
  *
  * A worker has adjacent rows of the dataset, each worker about as many, and no query
- * group is cut between two workers. A library needs all rows before its first round, and
- * their order is of no importance to it, so there are no batches and no shuffling.
+ * group is cut between two workers. A library needs all rows before its first round,
+ * and their order does not matter to it, so there are no batches and no shuffling.
  */
 #ifndef RAYTRAIN_GBDT_GBDT_ROWS_H
 #define RAYTRAIN_GBDT_GBDT_ROWS_H

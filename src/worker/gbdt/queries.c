@@ -37,7 +37,7 @@ static bool is_real_column(const struct frame_column *c)
     return c->kind == FRAME_NUMBERS && reals_is_float(c->row.dtype);
 }
 
-/* Of a machine that has the least byte first, as all have on which this runs. */
+/* Little-endian, as all machines are on which this runs. */
 uint64_t gbdt_query_key(const struct frame_column *c, uint64_t row)
 {
     size_t n = frame_row_bytes(c);

@@ -11,7 +11,7 @@
 #include "gbdt/queries.h"
 #include "preprocess/reals.h"
 
-/* Of the numbers of a block, about. */
+/* About how many bytes the numbers of a block have. */
 #define BLOCK_BYTES    ((uint64_t)4 << 20)
 #define BLOCK_ROWS_MAX 8192
 
@@ -302,8 +302,8 @@ static int group_begin(struct loading *l, uint64_t query, struct error *err)
     return 0;
 }
 
-/* Of a block of n rows from l->at on, those that belong to queries that begin in this
- * part: *from..*end. */
+/* *from..*end: the rows, of a block of n from l->at on, whose queries begin in this
+ * part. */
 static int queries_scan(struct loading *l, const struct frame *f, uint64_t n,
                         uint64_t *from, uint64_t *end, struct error *err)
 {
