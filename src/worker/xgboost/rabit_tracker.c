@@ -32,7 +32,7 @@
 /* All members connect at once, and then within this time, also thousands of them; if one
  * cannot, the others are not to wait for longer. */
 #define MEET_LIMIT_S 120.0
-/* A connection that has not said which member it is. */
+/* A connection whose member is not known yet. */
 #define HELLO_LIMIT_S 30.0
 /* Connections of strangers, beside one of each member. */
 #define STRANGERS_MAX 256

@@ -24,8 +24,8 @@ struct rabit_tracker;
 void rabit_task_id(int rank, const unsigned char secret[RABIT_SECRET_BYTES],
                    char text[RABIT_TASK_MAX]);
 
-/* Start a thread that serves so many members at a socket that listens, and which it
- * then owns, also on failure. */
+/* Start a thread that serves `members` members at a listening socket, which it owns
+ * then, also on failure. */
 int rabit_tracker_start(int listening, int members,
                         const unsigned char secret[RABIT_SECRET_BYTES],
                         struct rabit_tracker **out, struct error *err);

@@ -29,7 +29,7 @@ struct xgboost_impl {
     size_t n;
     bool updated;        /* in this attempt */
     const char *renewal; /* see xgboost_params_renew() */
-    /* Of load. */
+    /* Set by load. */
     uint64_t features;
     int end; /* predictions are by the first rounds up to this one; 0: by all */
     char objective[64];

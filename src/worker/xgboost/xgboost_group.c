@@ -17,8 +17,8 @@
 #include "xgboost/rabit_tracker.h"
 #include "util/thread.h"
 
-/* A member that dies closes its connections, and the others see that. A member that is
- * slow, with more rows or on a slower node, is no error; the launcher watches for hangs.
+/* A member that dies closes its connections, and the others see that. A slow member,
+ * with more rows or on a slower node, is not an error; the launcher watches for hangs.
  * XGBoost's own limit is 10 minutes. */
 #define PATIENCE_S 86400
 

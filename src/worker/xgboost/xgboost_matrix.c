@@ -140,8 +140,9 @@ int xgboost_matrix_make(const struct xgboost_library *x,
 
 /* ---- Rows ---- */
 
-/* XGBoost weighs queries: one weight for each, of its first row. Of all rows, if there are
- * no queries. NULL: RAYTRAIN_ENOMEM, or RAYTRAIN_EINVAL if the rows of a query differ. */
+/* XGBoost weighs queries: the weight of each is that of its first row. Without queries,
+ * each row has its own. NULL: RAYTRAIN_ENOMEM, or RAYTRAIN_EINVAL if the rows of a
+ * query differ. */
 static float *weights_make(const struct gbdt_rows *s, uint64_t *n, struct error *err)
 {
     uint64_t row = 0;

@@ -257,7 +257,7 @@ static int32_t most_of(const float *v, uint64_t n)
     return (int32_t)best;
 }
 
-/* Of n numbers in each row, from the library's. */
+/* Make n numbers for each row from those of the library. */
 static void values_make(const struct xgboost_impl *impl, enum gbdt_output output,
                         const float *from, uint64_t rows, uint64_t n, void *values)
 {

@@ -23,7 +23,7 @@ bool xgboost_text_is_warning(const char *text);
 int xgboost_text_scores(const char *line, const char *const *names, size_t n,
                         struct gbdt_scores *out, struct error *err);
 
-/* Of a metric without its dataset, "auc" or "ndcg@5-". */
+/* `metric` is one without its dataset, "auc" or "ndcg@5-". */
 bool xgboost_metric_more_is_better(const char *metric);
 
 #endif
