@@ -82,7 +82,7 @@ static int symbol_find(void *object, const char *name, void *pointer, struct err
     if (!symbol)
         return error_set(
             err, RAYTRAIN_ENOTFOUND,
-            "LightGBM's library is too old or not LightGBM's: %s\n" HOW_TO_GET,
+            "the library of LightGBM is too old, or is not LightGBM: %s\n" HOW_TO_GET,
             dlerror());
     memcpy(pointer, &symbol, sizeof symbol);
     return 0;

@@ -11,7 +11,7 @@
 #include "lightgbm/lightgbm_library.h"
 
 /* From here on, the library's datasets and boosters of this thread work together with
- * those of the other members of `comm`, of which there are at least two. */
+ * those of the other members of `comm`, which has at least two. */
 int lightgbm_network_start(const struct lightgbm *l, struct comm *comm,
                            struct error *err);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the values of dense rows that are exchanged at a time. */
+/* Bytes of dense rows that are exchanged at a time. */
 #define BLOCK_BYTES ((size_t)8 << 20)
 /* The library takes what is nearer to 0 for 0. */
 #define ZERO 1e-35F

@@ -34,7 +34,7 @@ int lightgbm_model_parse(const struct lightgbm *l, const void *bytes, size_t n,
 /* Rounds and trees of a model. */
 int lightgbm_model_rounds(const struct lightgbm *l, lightgbm_booster booster,
                           struct error *err);
-/* Of rows [first, first + n), row after row. rounds from first_round on; -1: all. */
+/* How to predict: by `rounds` rounds from first_round on; -1: all. */
 struct lightgbm_request {
     lightgbm_booster booster;
     int output, first_round, rounds, threads;
