@@ -1,5 +1,5 @@
 /*
- * life_signs.h - a worker of a service tells that it lives: a thread sends a byte now
+ * life_signs.h - a worker of a service shows that it lives: a thread sends a byte now
  * and then over a second connection, also while the predict function is busy. If the
  * process is stopped there are none, and the service replaces the worker
  * (crew/member.h).

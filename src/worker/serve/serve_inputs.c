@@ -18,7 +18,7 @@ static bool names_column(const struct preprocessor_config *config, const char *n
     return false;
 }
 
-/* What a prediction knows nothing of. */
+/* Labels, which a prediction does not have. */
 static bool is_label(const struct chain *chain, const char *label, const char *name)
 {
     for (size_t i = 0; chain && i < chain->n; i++)

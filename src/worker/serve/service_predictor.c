@@ -230,7 +230,7 @@ static int answer_reserve(struct service_predictor *p, uint64_t bytes,
     return error_no_memory(err);
 }
 
-/* Room for the outputs of so many rows, with zeros between them. */
+/* Room for the outputs of `rows` rows, with zeros between them. */
 static int answer_begin(struct service_predictor *p, uint64_t rows, struct error *err)
 {
     size_t n = p->base.predicted.n;
@@ -405,7 +405,7 @@ static int batch_await(struct service_predictor *p, struct error *err)
             return rc;
         if (p->reader.header.kind != SERVICE_BATCH)
             return error_set(err, RAYTRAIN_ECORRUPT,
-                             "the service has sent something else than a batch");
+                             "the service has sent something other than a batch");
         p->id = p->reader.header.id;
         if (batch_take(p, &why) == 0)
             return 0;

@@ -1,17 +1,17 @@
 /*
- * service_predictor.h - the predictor of a worker of a service: batches come over a socket
- * from the service, and the predictions go back (protocol/service_wire.h).
+ * service_predictor.h - the predictor of a worker of a service: batches come over a
+ * socket from the service, and the predictions go back (protocol/service_wire.h).
  *
- * Rows that cannot be used, and a batch of which the predict function has not put all
- * outputs, are answered with FAILED, and the next batch is awaited. The predict function
- * hears of the end when the service closes the connection. A request to stop ends it only
- * until it has connected: batch systems signal workers together with their service, which
- * has requests to answer first. While it is connected, a thread gives signs of life
- * (life_signs.h).
+ * Rows that cannot be used, and a batch whose outputs the predict function has not all
+ * put, are answered with FAILED, and the next batch is awaited. The predict function
+ * hears of the end when the service closes the connection. A request to stop ends it
+ * only until it has connected: batch systems signal workers together with their
+ * service, which has requests to answer first. While it is connected, a thread gives
+ * signs of life (life_signs.h).
  *
- * The first batch is filled up to the size that HELLO has, by repeating its rows, since the
- * first batch of a predict function is never smaller than another one. The service sends no
- * batches that are larger.
+ * The first batch is filled up to the size that HELLO has, by repeating its rows, since
+ * the first batch of a predict function is never smaller than another one. The service
+ * sends no batches that are larger.
  *
  * Each rank is a worker of the service of its own; no call is COLLECTIVE.
  */
