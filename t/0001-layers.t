@@ -218,7 +218,6 @@ unlisted () {
 heads_later () {
 	cat <<-\EOT
 	cmd
-	launcher/slurm
 	launcher/train
 	worker/command
 	worker/session

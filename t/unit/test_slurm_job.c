@@ -447,7 +447,7 @@ static void without_slurm_there_is_no_job(void **state)
     assert_int_equal(batch_slurm.ask(&(struct batch_job){0}, NULL), -1);
     unsetenv("SLURM_JOB_ID");
     assert_null(slurm_job_id());
-    refused("no Slurm job");
+    refused("not in a Slurm job");
     setenv("SLURM_JOB_ID", "", 1);
     assert_null(slurm_job_id());
 }

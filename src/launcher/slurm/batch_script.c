@@ -2,9 +2,9 @@
  * batch_script.c - the script of a batch job: options for sbatch in comments, the
  * working directory, the lines of a site or a user, the command.
  *
- * What a user typed is quoted for the shell, whatever it contains. The options have the
- * same characters in the comments as in the argument vector of sbatch, which also gets
- * them: there they outrank SBATCH_* variables.
+ * What a user typed is quoted for the shell. The options are the same in the comments
+ * as in the argument vector of sbatch, which also gets them: there they outrank
+ * SBATCH_* variables.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ static void label(const char *name, char out[LABEL_MAX + 1])
 
     for (const char *p = name; *p && n < LABEL_MAX; p++)
         if (*p == '%' && p[1])
-            p++; /* %a and its like differ between the tasks of an array */
+            p++; /* %a and similar patterns differ between the tasks of an array */
         else
             out[n++] = strchr(plain, *p) ? *p : '_';
     while (n > 0 && strchr("-._", out[n - 1]))
@@ -82,11 +82,11 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1];
 }
 
-/* sbatch would take a word that belongs to no option for the script. */
+/* sbatch would take a word that does not belong to an option as the script. */
 static int words_check(char *const *words, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];
-    bool may_follow = false; /* a word that is the argument of the one before */
+    bool may_follow = false; /* the word may be the previous option's argument */
 
     for (size_t i = 0; words && words[i]; i++) {
         const char *word = words[i];
@@ -136,7 +136,7 @@ struct batch_option {
     const char *variable;
 };
 
-/* What these words give it last; NULL: nothing. */
+/* The last value that these words give it; NULL: none. */
 static const char *words_find(char *const *words, const struct batch_option *o)
 {
     const char *found = NULL;
@@ -156,7 +156,8 @@ static const char *words_find(char *const *words, const struct batch_option *o)
     return found;
 }
 
-/* given: by an option of ours, which outranks the variable. malloc'ed; NULL: nothing. */
+/* given: the value of our own option, which outranks the variable. malloc'ed; NULL:
+ * none. */
 static int setting_find(const struct batch_request *r, const struct batch_option *o,
                         const char *given, char **out, struct error *err)
 {
@@ -217,7 +218,7 @@ static int option_print(FILE *out, const char *option, struct error *err)
     return 0;
 }
 
-/* One option a line; a word that is none is the argument of the one before. */
+/* One option per line; any other word is the previous option's argument. */
 static int head_print(FILE *out, char *const *options, struct error *err)
 {
     fputs("#!/bin/bash\n# Written by raytrain-run --submit.", out);

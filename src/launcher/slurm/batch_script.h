@@ -11,7 +11,7 @@ int slurm_batch_options(const struct batch_request *request,
                         struct error *err);
 
 /* The script, malloc'ed, with these options in its head. RAYTRAIN_EUSAGE for an option
- * that no line of a script can hold. */
+ * that cannot be written in a script. */
 int slurm_batch_script(const struct batch_request *request, char *const *options,
                        char **script, struct error *err);
 

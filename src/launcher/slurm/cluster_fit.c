@@ -1,4 +1,5 @@
-/* cluster_fit.c - see cluster_fit.h. */
+/* cluster_fit.c - a plan on all nodes of a partition, which resources.c reads from
+ * sinfo. */
 #include "config.h"
 
 #include "slurm/cluster_fit.h"
@@ -34,7 +35,7 @@ static int partition_fit(const char *text, const struct scaling_config *scaling,
                          const char *name, struct placement *plan, struct error *err)
 {
     struct resources have = {0};
-    char *copy = strdup(text); /* it is cut into lines */
+    char *copy = strdup(text); /* to be cut into lines */
     int rc = -1;
 
     if (!copy)
@@ -50,7 +51,7 @@ static int partition_fit(const char *text, const struct scaling_config *scaling,
 
 /* ---- All of them ---- */
 
-/* The names of all partitions, each of which has a line for each of its nodes. */
+/* The names of all partitions; a partition has one line per node. */
 static int partitions_list(const char *text, char ***names, struct error *err)
 {
     for (const char *line = text; *line;) {

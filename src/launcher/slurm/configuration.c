@@ -1,4 +1,5 @@
-/* configuration.c - see configuration.h. */
+/* configuration.c - Slurm's variables, the usual places of slurm.conf, and the message
+ * of a command that finds no configuration. */
 #include "config.h"
 
 #include "slurm/configuration.h"

@@ -1,9 +1,10 @@
 /*
- * job.c - the Slurm job that this process runs in: what squeue and scontrol say about
- * it, its nodes, its steps, whether a step can be started yet, and how to requeue it.
+ * job.c - the Slurm job that this process runs in: what squeue and scontrol report
+ * about it, its nodes, its steps, whether a step can be started yet, and how to requeue
+ * it.
  *
- * Slurm is always asked: the end of a job moves when an administrator extends it, and
- * when it is preempted with a grace time.
+ * Slurm is asked each time: the end of a job moves when an administrator extends it,
+ * and when it is preempted with a grace time.
  */
 #include "config.h"
 
@@ -23,9 +24,9 @@
 #define JOB_ANSWER_MAX_S 10.0 /* Slurm itself would wait longer for its controller */
 #define PROLOG_LOOK_S                                                                  \
     2.0                 /* from one look at a job that is being prepared to the next */
-#define NODES_MAX_S 3.0 /* as ANSWER_MAX_S, for nodes, which are needed quickly */
+#define NODES_MAX_S 3.0 /* the same for nodes, which are needed quickly */
 
-/* No column holds text that a user chose, so that none can be mistaken for another.
+/* No column holds text chosen by a user, which could be mistaken for another column.
  * Times are Unix times (slurm_tool_env). */
 #define COLUMNS                                                                        \
     "JobID:20,ArrayJobID:20,ArrayTaskID:20,StartTime:32,EndTime:32,PreemptTime:32,"    \
@@ -75,7 +76,7 @@ static void name_fill(struct batch_job *job, const char *number, const char *arr
 bool slurm_job_parse(const char *line, const char *id, struct batch_job *job)
 {
     char number[24], array[24], task[24], start[36], end[36], preempted[36], state[28];
-    char requeue[12], batch[12], reason[36] = ""; /* may be empty, and may be long */
+    char requeue[12], batch[12], reason[36] = ""; /* may be empty or long */
 
     if (sscanf(line, "%23s %23s %23s %35s %35s %35s %27s %11s %11s%*[ ]%35[^ \n]",
                number, array, task, start, end, preempted, state, requeue, batch,
@@ -95,7 +96,7 @@ bool slurm_job_parse(const char *line, const char *id, struct batch_job *job)
     return true;
 }
 
-/* What the latest answer says about the job of this process, and its id. */
+/* The latest answer about the job of this process, and the job's id. */
 static struct {
     char id[BATCH_NUMBER_MAX];
     double at; /* clock_now() */
@@ -117,7 +118,7 @@ static bool job_recall(double max_age_s, struct batch_job *job)
     return true;
 }
 
-/* For a job array, squeue may list more jobs than the one it was asked for. */
+/* For a job array, squeue may list more jobs than the one asked for. */
 static int answer_find(const char *text, struct batch_job *job, struct error *err)
 {
     const char *id = slurm_job_id(), *line = text;
@@ -185,7 +186,7 @@ static int tool_poll(struct batch_query *q, bool *done, char **text, struct erro
 static int no_job(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOTSUP,
-                     "this process runs in no Slurm job (SLURM_JOB_ID is not set)");
+                     "this process is not in a Slurm job (SLURM_JOB_ID is not set)");
 }
 
 static int query_start(struct batch_query **out, struct error *err)
@@ -272,7 +273,7 @@ static int limits_poll(struct batch_query *q, bool *done, struct batch_limits *l
 
 /* ---- Its name ---- */
 
-/* A number that the environment claims. */
+/* A number from the environment, which may be inherited. */
 static const char *variable_number(const char *variable)
 {
     const char *text = getenv(variable);

@@ -1,6 +1,6 @@
 /*
- * job.h - the Slurm job that this process runs in. What the rest of raytrain-run asks
- * about it is batch_slurm (launch/batch_system.h), which job.c defines.
+ * job.h - the Slurm job that this process runs in. The rest of raytrain-run asks
+ * through batch_slurm (launch/batch_system.h), which job.c defines.
  */
 #ifndef RAYTRAIN_SLURM_JOB_H
 #define RAYTRAIN_SLURM_JOB_H
@@ -11,10 +11,10 @@
 #include "launch/batch_system.h"
 #include "launch/launcher.h"
 
-/* SLURM_JOB_ID; NULL: this process is in no job. */
+/* SLURM_JOB_ID; NULL: this process is not in a job. */
 const char *slurm_job_id(void);
 
-/* The job as Slurm's commands take it. "ARRAY_TASK" for the task of a job array, once
+/* The job's name for Slurm's commands. "ARRAY_TASK" for the task of a job array, once
  * Slurm has been asked about it: the id of the last task is that of the whole array.
  * NULL: as above. */
 const char *slurm_job_name(void);
@@ -28,7 +28,7 @@ bool slurm_await_ready(launcher_wait *wait, void (*say)(void *arg, const char *t
                        void *arg);
 
 /* The record of job `id`, a line, in the output of `scontrol --oneliner show job`; for
- * a job array that lists other tasks as well. text is cut. NULL: it is not there. */
+ * a job array, that lists other tasks as well. text is cut. NULL: not found. */
 char *slurm_job_record(char *text, const char *id);
 /* The value of KEY=VALUE, a word of its own, in such a line. */
 bool slurm_job_field(const char *line, const char *key, char *value, size_t size);

@@ -1,5 +1,5 @@
 /*
- * mpi_plugins.c - Slurm's plugins for MPI; see mpi_plugins.h.
+ * mpi_plugins.c - Slurm's plugins for MPI, from its list.
  *
  * Up to 21.08, `srun --mpi=list` prints "srun: MPI types are..." and a line "srun:
  * NAME" for each; later releases print "MPI plugin types are...", a line "NAME" for
@@ -17,7 +17,7 @@
 #include "slurm/slurm_tool.h"
 #include "util/argv.h"
 
-#define PLUGINS_ANSWER_MAX_S 10.0 /* srun only looks at its plugins */
+#define PLUGINS_ANSWER_MAX_S 10.0 /* srun only lists its plugins */
 
 static const char name_letters[] = "abcdefghijklmnopqrstuvwxyz"
                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -38,7 +38,7 @@ static const char *type_find(char *const *args)
     return type;
 }
 
-/* Plugins for other interfaces, which a step would have in place of PMIx. */
+/* Is it a plugin for another interface than PMIx? */
 static bool type_is_other(const char *type)
 {
     static const char *const others[] = {"none", "openmpi", "pmi2", "cray_shasta"};
@@ -83,7 +83,7 @@ static char *list_names(const char *list)
     return names;
 }
 
-/* A list without any name refuses nothing. */
+/* A list without names rejects nothing. */
 static int type_missing(const char *list, const char *type, struct error *err)
 {
     char *names = list_names(list);

@@ -12,7 +12,7 @@
  * Ask srun for its list of plugins. RAYTRAIN_ENOTSUP, with that list, if the plugin
  * that a step with these arguments (may be NULL) would use is not in it, or is for
  * another interface than PMIx. If srun does not answer, or its answer is not
- * understood, nothing is refused.
+ * understood, nothing is rejected.
  */
 int slurm_mpi_check(const char *srun_args, struct error *err);
 

@@ -1,4 +1,5 @@
-/* resources.c - the resources of an allocation; see resources.h. */
+/* resources.c - the resources of an allocation, of a partition, and of a single node of
+ * these. The nodes' GPUs come from the output of scontrol or sinfo. */
 #include "config.h"
 
 #include "slurm/resources.h"
@@ -20,7 +21,7 @@
 
 #define MIB (1024ull * 1024)
 
-static char what_text[64]; /* "allocation 4711": there is one in a process */
+static char what_text[64]; /* "allocation 4711": one per process */
 
 /* ---- Names and CPUs ---- */
 
@@ -116,7 +117,7 @@ int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error
 
 /* ---- Memory and GPUs ---- */
 
-/* The value of " KEY=" in [text, end), and its length; NULL: not there. */
+/* The value of " KEY=" in [text, end), and its length; NULL: not found. */
 static const char *field_find(const char *text, const char *end, const char *key,
                               size_t *length)
 {
@@ -134,7 +135,7 @@ struct gres {
     int gpus;
     char type[64];        /* "": unknown, or several */
     char sliced[8];       /* "shard" or "mps", if there are slices of GPUs */
-    int slices, slice_of; /* their number, and of how many GPUs */
+    int slices, slice_of; /* their number, and the number of GPUs that they are of */
 };
 
 /* How many numbers "(IDX:0-1,3)" has; 1: it has none. */
@@ -163,7 +164,7 @@ static int index_count(const char *item, size_t length)
     return n > 0 ? n : 1;
 }
 
-/* "shard:8", "shard:fake:16", "mps:400(IDX:0-3)". Those of one name count. */
+/* "shard:8", "shard:fake:16", "mps:400(IDX:0-3)". Those of one name are counted. */
 static void slices_add(const char *item, size_t length, struct gres *g)
 {
     char copy[128], *fields = copy, *name, *second, *third;
@@ -279,8 +280,8 @@ static int group_fill(const char *text, const char *end, const char *type,
     return rc;
 }
 
-/* Nodes of a job with slices alone are of use only if no node has a whole GPU. Those have
- * GPUs here so far, which are the ones that the slices are of. */
+/* Nodes with slices only are useful only if no node has a whole GPU. Up to here, such
+ * nodes have the GPUs that their slices belong to. */
 static void slices_settle(struct resources *r)
 {
     bool whole = false;
@@ -423,7 +424,7 @@ static int node_keep(const char *name, struct resources *r, struct error *err)
     return 0;
 }
 
-/* The job has slices of GPUs: of how many slices is a GPU? Only nodes as a whole say. */
+/* How many slices does a GPU have? Only the records of whole nodes say so. */
 static int slices_ask(struct resources *r, struct error *err)
 {
     struct resources all = {0};

@@ -17,7 +17,8 @@ typedef char *slurm_getenv(const char *name);
 int slurm_resources(const struct scaling_config *scaling, struct resources *out,
                     struct error *err);
 
-/* The two halves. Names and CPUs: SLURM_JOB_NODELIST and SLURM_JOB_CPUS_PER_NODE. */
+/* The two parts of it. Names and CPUs: SLURM_JOB_NODELIST and
+ * SLURM_JOB_CPUS_PER_NODE. */
 int slurm_resources_nodes(slurm_getenv *get, struct resources *out, struct error *err);
 /* Memory and GPUs: this job's line of `scontrol -o -d show job ID`. If a node has
  * several types of GPU, only those of `type` count; NULL: all do. Nodes that are not in
@@ -26,14 +27,14 @@ int slurm_resources_details(const char *text, const char *type, struct resources
                             struct error *err);
 
 /*
- * Outside an allocation: all nodes of a partition (NULL: the default one) as they are
- * configured, free or not. What does not fit there never will, but salloc would wait
- * for it. There are no nodes if the partition is unknown. RAYTRAIN_ENOTSUP without
+ * Outside an allocation: all nodes of a partition (NULL: the default one) as
+ * configured, free or not. A request that does not fit there never will, but salloc
+ * would wait. There are no nodes if the partition is unknown. RAYTRAIN_ENOTSUP without
  * Slurm.
  */
 int slurm_resources_partition(const char *partition, const char *type,
                               struct resources *out, struct error *err);
-/* What sinfo is asked, an argument vector, ... */
+/* The question for sinfo, an argument vector, ... */
 #define SLURM_SINFO_QUESTION                                                           \
     {                                                                                  \
         (char *)"sinfo", (char *)"--noheader", (char *)"--Node",                       \

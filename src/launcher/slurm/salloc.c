@@ -42,7 +42,7 @@ static bool inside_allocation(void)
     return id && *id && nodes && *nodes;
 }
 
-/* 0: there is no such process. */
+/* 0: the process does not exist. */
 static pid_t parent_of(pid_t pid)
 {
     char path[64], text[512];
@@ -56,7 +56,7 @@ static pid_t parent_of(pid_t pid)
         return 0;
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
-    name_end = strrchr(text, ')'); /* the name may hold anything */
+    name_end = strrchr(text, ')'); /* the name may contain any text */
     if (!name_end || sscanf(name_end + 1, " %*c %d", &parent) != 1)
         return 0;
     return parent;
@@ -74,8 +74,8 @@ static bool is_allocated_by(const char *by)
     return starter > 1 && pid == starter;
 }
 
-/* Close all descriptors in the keeper (the reader of a pipe would wait for it), except
- * two; -1: none. */
+/* Close all descriptors in the keeper except two (-1: none), since the reader of a pipe
+ * would wait for it. */
 static void close_all_but(int a, int b)
 {
     int null = open("/dev/null", O_RDWR), low = a < b ? a : b, high = a < b ? b : a;
@@ -106,7 +106,7 @@ static void scancel_run(const char *option, const char *job)
         ;
 }
 
-/* Shared with the keeper; NULL: there is none. */
+/* Memory shared with the keeper; NULL: none. */
 static struct {
     volatile bool workers_finish;
 } *shared;
@@ -117,9 +117,9 @@ void slurm_salloc_let_finish(void)
         shared->workers_finish = true;
 }
 
-/* The keeper: once both processes are gone, cancel what may be left. The steps first,
- * which would get a SIGTERM and time to react when a job ends, unless the workers are to
- * have that time. Errors cannot be reported. */
+/* The keeper: after both processes have ended, cancel the job. Steps are cancelled
+ * first, since they would get a SIGTERM and time to react when a job ends, unless the
+ * workers should have that time. Errors cannot be reported. */
 static _Noreturn void keeper_run(const struct process *command,
                                  const struct process *salloc, const char *job)
 {
@@ -148,7 +148,7 @@ static int keeper_start(pid_t salloc, struct error *err)
         getppid() == salloc)
         pid = fork();
     if (pid == 0) {
-        /* As a grandchild: this process never has to wait for it. */
+        /* A grandchild: this process need not wait for it. */
         pid_t again = fork();
 
         if (again == 0)
@@ -172,7 +172,7 @@ static int keeper_start(pid_t salloc, struct error *err)
                      getenv("SLURM_JOB_ID"), strerror(errno), getenv("SLURM_JOB_ID"));
 }
 
-/* Would it leave the workers any time? */
+/* Does the time limit leave the workers any time? */
 static int time_check(const struct allocation_request *request, struct error *err)
 {
     const char *given = request->options ? request->options->time : NULL;
@@ -185,7 +185,7 @@ static int time_check(const struct allocation_request *request, struct error *er
                : 0;
 }
 
-/* Could this ever fit? If not, salloc would wait forever. */
+/* Could the request ever fit? If not, salloc would wait forever. */
 static int check_fit(const struct allocation_request *request, struct placement *plan,
                      struct error *err)
 {

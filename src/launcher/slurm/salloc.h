@@ -5,19 +5,19 @@
 #include "launch/allocation_request.h"
 #include "util/child.h"
 
-/* Outside an allocation, start `salloc ... COMMAND`, so that the same command runs again
- * inside one: *salloc is that child, and dies with this process. Inside, *salloc is
- * CHILD_INIT, and an allocation that was taken this way is given back however this
+/* Outside an allocation, start `salloc ... COMMAND`, so that the same command runs
+ * again inside one: *salloc is that child, and dies with this process. Inside, *salloc
+ * is CHILD_INIT, and an allocation that was taken this way is released however this
  * process ends. */
 int slurm_allocate(const struct allocation_request *request, struct child *salloc,
                    struct error *err);
-/* The command that would be run; NULL inside an allocation. What the cluster has is
- * looked at if it answers: RAYTRAIN_EFIT. */
+/* The command that would be run; NULL inside an allocation. If the cluster answers, its
+ * nodes are checked: RAYTRAIN_EFIT. */
 int slurm_allocate_command(const struct allocation_request *request, char ***argv,
                            struct error *err);
 
-/* From now on, if this process dies, the workers of the allocation that was requested for
- * it have the time that Slurm gives those of a cancelled job. */
+/* From now on, if this process dies, the workers of its allocation get the time that
+ * Slurm gives a cancelled job. */
 void slurm_salloc_let_finish(void);
 
 #endif

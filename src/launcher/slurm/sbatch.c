@@ -1,4 +1,5 @@
-/* sbatch.c - see sbatch.h. */
+/* sbatch.c - the script of batch_script.c given to sbatch, after checks that the job
+ * can run. */
 #include "config.h"
 
 #include "slurm/sbatch.h"
@@ -28,8 +29,8 @@ static bool begins_with(const char *entry, const char *prefix)
     return strncmp(entry, prefix, strlen(prefix)) == 0;
 }
 
-/* The job inherits the environment, like that of any sbatch, but not what describes
- * another job or step: srun takes some of it for options. */
+/* As with any sbatch, the job inherits the environment, but without the variables of
+ * another job or step, some of which srun would take as options. */
 static bool sbatch_entry_stays(const char *entry)
 {
     static const char *const cleared[] = {"SLURM_", "SLURMD_", "PMI_", "PMIX_"};
@@ -122,7 +123,7 @@ static int sbatch_run(char *const *argv, const char *script, char **answer,
     return rc;
 }
 
-/* The options are given once more as arguments: these outrank the environment. */
+/* The options are repeated as arguments, which outrank the environment. */
 static int job_submit(const struct batch_request *r, char *const *options,
                       const char *script, struct batch_ticket *ticket,
                       struct error *err)
@@ -147,7 +148,7 @@ static int job_submit(const struct batch_request *r, char *const *options,
 
 /* ---- The request ---- */
 
-/* Could the job ever run? A script can be shown without a cluster to ask. */
+/* Could the job ever run? Only showing the script does not require a cluster. */
 static int fit_check(const struct batch_request *r, bool only_show,
                      struct placement *fits, struct error *err)
 {
@@ -171,7 +172,7 @@ static int fit_check(const struct batch_request *r, bool only_show,
         why.text);
 }
 
-/* Could it train before its workers are asked to stop? */
+/* Is there time to train before the workers are asked to stop? */
 static int time_fits(const struct batch_request *r, struct error *err)
 {
     int64_t length;

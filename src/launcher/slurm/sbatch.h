@@ -9,7 +9,7 @@ int slurm_submit(const struct batch_request *request, bool only_show, char **scr
                  struct batch_ticket *ticket, struct error *err);
 
 /* The id of the job in the output of sbatch --parsable, which may also have warnings:
- * "4711" or "4711;CLUSTER" on a line of its own. */
+ * "4711" or "4711;CLUSTER" on a separate line. */
 bool slurm_batch_id(const char *text, char id[BATCH_ID_MAX]);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * site_check.c - see site_check.h. Slurm is asked twice: `scontrol show config`, whose lines
- * are "KEY = VALUE", and sinfo; once more for partitions if jobs may be preempted. A key that
- * a release does not have is not judged.
+ * site_check.c - judges Slurm's configuration and nodes. Slurm is asked twice:
+ * `scontrol show config`, whose lines are "KEY = VALUE", and sinfo; once more for
+ * partitions if jobs may be preempted. A key that a release lacks is not judged.
  */
 #include "slurm/site_check.h"
 
@@ -22,8 +22,8 @@
 
 /* ---- The configuration ---- */
 
-/* The value of a key, without blanks at its ends; false: there is no such key. The key
- * begins a line, and blanks and '=' follow it. */
+/* The value of a key, without surrounding blanks; false: not found. The key begins a
+ * line, and blanks and '=' follow. */
 static bool configured_find(const char *text, const char *key, char value[VALUE_MAX])
 {
     size_t n = strlen(key);
@@ -48,7 +48,7 @@ static bool configured_find(const char *text, const char *key, char value[VALUE_
 
 struct setting {
     const char *key;
-    /* The verdict on its value, and what that means, after the value; "": nothing. */
+    /* The verdict on its value, and a text to print after the value; "": none. */
     enum verdict (*judge)(const char *value, const char **meaning);
     const char *remedy;
 };
@@ -109,8 +109,8 @@ static enum verdict job_requeue_judge(const char *value, const char **meaning)
     return VERDICT_WARNING;
 }
 
-/* Preemption itself is no fault; see GraceTime. Slurm prints "GANG,SUSPEND", in whatever
- * order slurm.conf has them. */
+/* Preemption itself is not a problem; see GraceTime. Slurm prints "GANG,SUSPEND" in the
+ * order of slurm.conf. */
 static enum verdict preempt_mode(const char *value, const char **meaning)
 {
     if (strcasestr(value, "SUSPEND"))
@@ -169,7 +169,7 @@ static bool is_unusable(const char *state)
     return false;
 }
 
-/* Lines "NODE|STATE" of those nodes that cannot be used, each once; n counts all. */
+/* Lines "NODE|STATE" of unusable nodes, each once; n counts all nodes. */
 static char **unusable_find(const char *text, size_t *n)
 {
     char *copy = strdup(text), *rest = copy, *line, **lines = NULL;
@@ -186,7 +186,7 @@ static char **unusable_find(const char *text, size_t *n)
     return lines;
 }
 
-/* The nodes with the state of the first line, as "n[2-3]". They are taken out. */
+/* The nodes with the state of the first line, as "n[2-3]". Their lines are removed. */
 static char *state_take(char **lines, char state[64])
 {
     char **names = NULL, *list = NULL;
@@ -299,7 +299,7 @@ static void plugin_judge(const char *srun_args, struct findings *findings)
     free(list);
 }
 
-/* Ask and judge; without an answer there is nothing to judge. */
+/* Ask and judge. Without an answer, a finding says so. */
 static void answer_judge(char *const *argv,
                          void (*judge)(const char *text, struct findings *findings),
                          struct findings *findings)
@@ -317,7 +317,7 @@ static void answer_judge(char *const *argv,
     free(text);
 }
 
-/* What the controller is asked for, if it does not answer. */
+/* The findings that are skipped if the controller does not answer. */
 static void answers_skip(struct findings *findings)
 {
     static const char *const names[] = {"GraceTime", "nodes", NULL};

@@ -2,17 +2,17 @@
  * slurm_launcher.c - the Slurm launcher: workers are the tasks of one srun step of the
  * allocation that this process is in.
  *
- * srun is the child of a keeper (step_keeper.h), in a session of its own. Its standard
- * error reports what becomes of its tasks (srun_messages.h). As soon as one has failed,
- * the step is killed with `scancel --signal=KILL`: Slurm itself would send the others
- * SIGTERM, which a worker takes for a request to stop, and wait for KillWait. If the
- * step still runs after some seconds, srun is killed, and Slurm then kills the tasks. The
- * same happens if this process is killed, unless the workers have been asked to stop:
- * then they may finish.
+ * srun is the child of a keeper (step_keeper.h), in a new session. Its standard error
+ * reports the state of its tasks (srun_messages.h). As soon as one has failed, the step
+ * is killed with `scancel --signal=KILL`: Slurm itself would send the others SIGTERM,
+ * which a worker takes as a request to stop, and wait for KillWait. If the step still
+ * runs after some seconds, srun is killed, and Slurm then kills the tasks. The same
+ * happens if this process is killed, unless the workers have been asked to stop: then
+ * they may finish.
  *
  * If a node is lost, the step does not end until Slurm notices. So srun may report the
  * tasks that end on the other nodes for a few seconds, and is then killed, which ends
- * the group. The step stays listed and keeps its CPUs: later groups have to share them
+ * the group. The step stays listed and keeps its CPUs: later groups must share them
  * with it (--overlap).
  *
  * One epoll descriptor covers srun's messages, srun, scancel and the timer.
@@ -57,13 +57,14 @@
 
 extern char **environ;
 
-#define LINE_MAX_BYTES (1 << 20) /* of a message; longer ones are cut */
+#define LINE_MAX_BYTES (1 << 20) /* the longest message; longer ones are cut */
 /* A task that dies while it connects to the PMIx server of its node can make that
  * server hang, and with it the step and in the end the node (OpenPMIx 4.2). So a step
  * is not killed until this long after its last task was started. */
 #define SETTLE_S         1.0
 #define KILL_INTERVAL_NS 150000000 /* between attempts to kill a step */
-#define TERM_ATTEMPTS    15        /* before SIGTERM to an srun whose step is unknown */
+/* before an srun with an unknown step gets SIGTERM */
+#define TERM_ATTEMPTS    15
 #define KILL_ATTEMPTS    40        /* before srun is killed */
 #define ABANDON_WAIT_S   3         /* for workers on live nodes, when others are lost */
 #define DESTROY_WAIT_S   15        /* in destroy(), for the end of the step */
@@ -72,11 +73,11 @@ extern char **environ;
 struct group {
     struct placement plan; /* a copy */
     char *log_dir;
-    struct step_keeper srun; /* srun's keeper, which ends as it does */
+    struct step_keeper srun; /* srun's keeper, which ends like srun */
     struct child scancel;
     struct finish_terms finish;
     int message_fd, timer_fd, epoll_fd;
-    char *line; /* of srun's messages, as far as it has been read */
+    char *line; /* the part of srun's current message that was read */
     size_t line_used, line_size;
     struct step_watch watch;
     int wait_status;           /* srun's */
@@ -84,12 +85,12 @@ struct group {
     bool finished;             /* the outcome is final */
     double started_at;         /* when srun last reported that tasks have started */
     bool ending;               /* the timer for attempts to kill the step runs */
-    int kill_attempts;         /* > 0: the step has to end now */
+    int kill_attempts;         /* > 0: the step must end now */
     bool cancelled_after_srun; /* a scancel has been started after its end */
     bool abandoned;            /* nodes are lost: do not wait for the end of the step */
     int left;                  /* tasks that are not on lost nodes */
     double abandoned_until;    /* when to stop waiting for those, too */
-    int pending_signal;        /* to be sent once all tasks have started; 0: none */
+    int pending_signal;        /* sent after all tasks have started; 0: none */
     bool stop_sent;            /* a request to stop, by srun or scancel */
 };
 
@@ -112,7 +113,8 @@ static int watch_fd(int epoll_fd, int fd, struct error *err)
     return 0;
 }
 
-/* Is it one of this job? scancel gets it, and others may write in the directory. */
+/* Is it a step of this job? scancel gets the id, and other users may write in the
+ * directory. */
 static bool is_of_job(const char *step)
 {
     const char *job = getenv("SLURM_JOB_ID");
@@ -176,8 +178,8 @@ static int step_cancel(struct group *g, struct error *err)
 /*
  * One attempt to kill the step; the timer makes the next one. An srun that waits for
  * its step gives up on SIGTERM. A step that is starting is killed once it has started
- * (see SETTLE_S). As the last resort srun is killed; it has a helper process that then
- * kills the tasks.
+ * (see SETTLE_S). As a last resort srun is killed; its helper process then kills the
+ * tasks.
  */
 static int kill_attempt(struct group *g, struct error *err)
 {
@@ -203,7 +205,7 @@ static int kill_timer_start(struct group *g, struct error *err)
     return 0;
 }
 
-/* On request: immediately. */
+/* A kill on request is immediate. */
 static int step_kill(struct group *g, struct error *err)
 {
     if (g->gone || g->kill_attempts > 0)
@@ -211,7 +213,7 @@ static int step_kill(struct group *g, struct error *err)
     return kill_timer_start(g, err) < 0 ? -1 : kill_attempt(g, err);
 }
 
-/* Because a task has failed: from the first tick of the timer on, so that srun can
+/* After a task has failed, kill from the first tick of the timer on, so that srun can
  * report which others had died by then. */
 static int step_end(struct group *g, struct error *err)
 {
@@ -305,7 +307,8 @@ static void send_pending_signal(struct group *g)
     g->pending_signal = 0;
 }
 
-/* If scancel sends it, it must have ended, since it dies with this process. */
+/* If scancel sends the signal, wait until it has ended, since it dies with this
+ * process. */
 static void finish_allow(struct group *g)
 {
     if (!g->stop_sent || g->scancel.pid > 0 || g->ending)
@@ -339,7 +342,7 @@ static void detail_explain(struct launch_outcome *o, const char *sentence)
              said);
 }
 
-/* The likely causes of some of srun's messages, and what to do about them. */
+/* Adds the likely causes of some of srun's messages, and remedies. */
 static void outcome_explain(const struct group *g, struct launch_outcome *o)
 {
     const char *job = slurm_job_name(),
@@ -396,7 +399,7 @@ static int tasks_left(const struct group *g)
     return left;
 }
 
-/* srun is not needed any longer once all tasks on the remaining nodes have ended. */
+/* Kill srun after all tasks on the remaining nodes have ended. */
 static void abandoned_check(struct group *g)
 {
     if (g->abandoned && !g->gone &&
@@ -442,13 +445,13 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
     if (g->watch.outcome.lost[0] && !g->abandoned)
         slurm_abandon(g, tasks_left(g), err);
     else if (g->watch.outcome.lost[0] && tasks_left(g) < g->left)
-        g->left = tasks_left(g); /* one more node */
+        g->left = tasks_left(g); /* another node was lost */
     abandoned_check(g);
-    /* A step may outlive its srun if that was killed. */
+    /* A step may outlive an srun that was killed. */
     if (g->gone && WIFSIGNALED(g->wait_status) && !g->cancelled_after_srun &&
         !g->abandoned && step_is_known(g))
         step_cancel(g, err);
-    /* scancel waits for lost nodes, too: do not wait for it then. */
+    /* scancel would wait for lost nodes: do not wait for scancel then. */
     *done = g->gone && (g->scancel.pid == 0 || g->abandoned);
     if (*done)
         group_finish(g);
@@ -463,9 +466,9 @@ static int slurm_fd(const struct group *g)
 
 /* ---- Signals and the end ---- */
 
-/* srun forwards a stop request to its tasks, but ends itself if it has not read yet
- * that they run, which the workers may say earlier; so an early one is kept. Other
- * signals may end srun at any time: scancel sends them to the running tasks. */
+/* srun forwards a stop request to its tasks, but ends if it does not know yet that they
+ * run, which the workers may report earlier; so an early request is kept. Other signals
+ * may end srun at any time: scancel sends them to the running tasks. */
 static int slurm_signal(struct group *g, int sig, struct error *err)
 {
     if (g->gone)

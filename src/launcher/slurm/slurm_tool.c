@@ -1,4 +1,5 @@
-/* slurm_tool.c - run one of Slurm's commands; see slurm_tool.h. */
+/* slurm_tool.c - a command's environment, its output through a pipe, and questions
+ * repeated while the controller is away. */
 #include "config.h"
 
 #include "slurm/slurm_tool.h"
@@ -22,7 +23,7 @@
 extern char **environ;
 
 #define OUTPUT_MAX   (64u << 20) /* larger than any plausible answer */
-#define TOOL_ANSWER_MAX_S 30.0        /* after which a question counts as unanswered */
+#define TOOL_ANSWER_MAX_S 30.0        /* then a question counts as unanswered */
 #define LOOK_S       0.05        /* how often a running command is polled */
 #define PAUSE_MAX_S  10.0        /* the longest pause between questions */
 
@@ -46,7 +47,7 @@ static bool begins_with_one_of(const char *entry, const char *const *list, size_
     return false;
 }
 
-/* SLURM_CLUSTERS, the cluster that a command asks, is a user's setting, too, unless the
+/* SLURM_CLUSTERS, the cluster that a command asks, is also a user's setting, unless the
  * allocation is on another cluster than the local one. */
 static bool tool_entry_stays(const char *entry)
 {
@@ -90,7 +91,7 @@ struct slurm_tool {
     struct child child;
     int fd; /* its output */
     bool eof;
-    bool nowhere; /* it has ended, since this machine has no configuration of Slurm */
+    bool nowhere; /* it failed because this machine has no Slurm configuration */
     char *text;
     size_t used, room;
 };
@@ -197,7 +198,7 @@ static int text_read(struct slurm_tool *t, struct error *err)
     return 0;
 }
 
-/* In its own words, which may have several lines. */
+/* An error with the command's own output, which may have several lines. */
 static int fail_tool(const struct slurm_tool *t, struct error *err)
 {
     char *said = printable_lines(t->text, "  ");
@@ -284,8 +285,8 @@ static bool wait_simply(void *arg, double seconds)
     return !attention_is_called();
 }
 
-/* Ask a question that needs the controller and nothing else. A command that cannot be
- * started shows nothing about the controller. */
+/* Ask a question that needs only the controller. A command that cannot be started tells
+ * nothing about the controller. */
 static bool controller_is_away(launcher_wait *wait, void *arg)
 {
     char *argv[] = {(char *)"scontrol", (char *)"show", (char *)"config", NULL};

@@ -1,6 +1,6 @@
 /*
- * slurm_tool.h - run one of Slurm's commands to its end and read what it prints; repeat
- * it while Slurm's controller is away for some minutes: restarted, moved to its backup,
+ * slurm_tool.h - run one of Slurm's commands to its end and read its output; repeat it
+ * while Slurm's controller is away for some minutes: restarted, moved to its backup,
  * overloaded.
  */
 #ifndef RAYTRAIN_SLURM_SLURM_TOOL_H
@@ -43,15 +43,15 @@ int slurm_tool_poll(struct slurm_tool *t, bool *done, char **text, struct error 
 void slurm_tool_wait(const struct slurm_tool *t, int ms);
 void slurm_tool_destroy(struct slurm_tool *t); /* kills it; NULL is fine */
 
-/* As slurm_tool_read, for a question that a run cannot do without. A failure while the
- * controller answers other questions is final; otherwise the question is repeated, as
- * long as batch_patience() allows, unless this machine has no configuration of Slurm.
+/* As slurm_tool_read, for an essential question. A failure while the controller answers
+ * other questions is final; otherwise the question is repeated, as long as
+ * batch_patience() allows, unless this machine has no configuration of Slurm.
  * RAYTRAIN_ENOTSUP; RAYTRAIN_ESTOPPED if this process is asked to stop meanwhile
  * (event/attention.h). */
 int slurm_ask(char *const *argv, char **text, struct error *err);
 
-/* Is the controller away? Then wait for it, as long as `wait` returns true and the
- * patience lasts; wait is called often. True: it was away. */
+/* If the controller is away, wait for it while `wait`, which is called often, returns
+ * true and batch_patience() allows. True: it was away. */
 bool slurm_controller_await(launcher_wait *wait, void *arg);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * slurmd_probe.c - do nodes of the allocation answer? The probe connects to the slurmd
- * of each node. It does not start a step, which would hang on a dead node and stay
- * listed.
+ * slurmd_probe.c - finds the nodes of the allocation that answer. The probe connects to
+ * the slurmd of each node. It does not start a step, which would hang on a dead node
+ * and stay listed.
  *
- * It first connects to the port where slurmd usually listens, and usually that
- * suffices: Slurm's controller, which serves thousands of jobs, is not involved. Only
- * for nodes that do not answer there, it asks the controller, once for all of them,
- * where they listen. If the controller does not answer, silence on the usual port
- * counts only if some other node was found on it.
+ * It first connects to slurmd's usual port, and usually that suffices: Slurm's
+ * controller, which serves thousands of jobs, is not involved. Only for nodes that do
+ * not answer there, it asks the controller, once for all of them, where they listen. If
+ * the controller does not answer, silence on the usual port counts only if some other
+ * node was found on it.
  *
  * A refused connection says nothing about the node's workers: slurmd may be down while
  * jobs run, and a node whose processes have all died may refuse as well. A node that
@@ -35,11 +35,11 @@
 #include "util/name_index.h"
 
 #define CONNECT_S       2.0 /* for all connections of a batch together */
-#define CONNECT_ALL_S   4.0 /* for those of all batches, if there are many */
-#define DESCRIPTORS_OUR 64  /* which are not for connections */
+#define CONNECT_ALL_S      4.0 /* for all batches, if there are many */
+#define DESCRIPTORS_OUR    64  /* reserved for other uses than connections */
 #define SCONTROL_S      3.0 /* for an answer of the controller */
 #define PORT_USUAL      "6818"
-#define NODE_LIST_SHOW_MAX 65536 /* bytes; scontrol gets no longer list of names */
+#define NODE_LIST_SHOW_MAX 65536 /* bytes; the longest list of names for scontrol */
 
 struct target {
     char *node;                 /* borrowed */
@@ -49,7 +49,7 @@ struct target {
     enum node_answer answer;
 };
 
-/* Set where it listens. If that differs from before, its answer is unknown again. */
+/* Set its address. If that differs from before, its answer is unknown again. */
 static void target_place(struct target *t, const char *address, const char *port)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -76,8 +76,8 @@ static enum node_answer answer_of(int errnum)
     return errnum == ECONNREFUSED ? NODE_REFUSES : NODE_SILENT;
 }
 
-/* A connection in progress; -1: none, or it is already decided. (To poll() a socket
- * that has failed would look connected.) */
+/* A connection in progress; -1: none, or it is already decided. (To poll(), a failed
+ * socket would look connected.) */
 static int connect_start(struct target *t)
 {
     int fd, why;
@@ -131,7 +131,7 @@ static void connections_await(struct pollfd *fds, struct target *const *targets,
         }
 }
 
-/* How many connections this process may have at once, of so many. */
+/* How many of n connections this process may have at once. */
 static size_t batch_choose(size_t n)
 {
     struct rlimit files;
@@ -149,7 +149,8 @@ static size_t batch_choose(size_t n)
     return n < room ? n : room;
 }
 
-/* The seconds for each batch, so that all of them have an end even if no node answers. */
+/* The seconds for each batch, so that all batches end in time even if no node
+ * answers. */
 double slurm_probe_batch_s(size_t n, size_t batch)
 {
     size_t batches = batch > 0 ? (n + batch - 1) / batch : 0;

@@ -1,4 +1,5 @@
-/* srun_messages.c - the templates of srun's messages; see srun_messages.h. */
+/* srun_messages.c - the templates of srun's messages, and what each says about tasks
+ * and nodes. */
 #include "config.h"
 
 #include "slurm/srun_messages.h"
@@ -11,11 +12,11 @@
 #include <sysexits.h>
 
 #define FIELDS_MAX 5
-#define SAID_MAX   1024 /* bytes of srun's messages that a failure keeps */
+#define SAID_MAX   1024 /* bytes of srun's messages kept in a failure */
 #define STATUS_OOM 125  /* low bits of the status of a task killed for memory */
 
-/* The text that a {} of a template stands for: a part of the line, since lists of nodes
- * and of tasks have no useful length limit. */
+/* The text of a {} in a template: a part of the line, since lists of nodes and tasks
+ * have no useful length limit. */
 struct field {
     const char *text;
     size_t length;
@@ -105,9 +106,9 @@ static int tasks_parse(const char *text, int workers, int *first)
 
 /*
  * When one task dies, the others often fail because they have lost it, and srun may
- * report them first. So the first failure stands until a task that was killed by a
- * signal is reported, which is more likely the cause; but not if the signal may be the
- * one by which we kill the step.
+ * report them first. So the first failure counts until a task is reported that was
+ * killed by a signal, which is more likely the cause; but not if we may have sent that
+ * signal to kill the step.
  */
 static void task_failed(struct step_watch *w, struct field host, int first, int status)
 {
@@ -192,7 +193,7 @@ static void on_created(struct step_watch *w, const struct fields *f, const char 
     w->waiting = false;
 }
 
-/* Slurm kills tasks that had started, before or after this message. */
+/* Slurm kills the tasks that had started, before or after this message. */
 static void worker_refused(struct step_watch *w, int rank, struct field host)
 {
     if (w->refused)
@@ -217,8 +218,8 @@ static void on_task_refused(struct step_watch *w, const struct fields *f,
     detail_add(w, line);
 }
 
-/* One more lost node. Names that do not fit are left out: a truncated name may be that
- * of a node that is alive. */
+/* Add a lost node. Names that do not fit are left out: a truncated name may belong to a
+ * node that is alive. */
 static void lost_add(struct step_watch *w, struct field node)
 {
     size_t used = strlen(w->outcome.lost), room = sizeof w->outcome.lost - used;
@@ -260,7 +261,7 @@ static void on_detail(struct step_watch *w, const struct fields *f, const char *
     detail_add(w, line);
 }
 
-/* The step was cancelled as a whole: how its tasks end afterwards shows no cause. */
+/* The whole step was cancelled: how its tasks end afterwards does not show a cause. */
 static void on_cancel(struct step_watch *w, const struct fields *f, const char *line)
 {
     (void)f;
@@ -316,7 +317,7 @@ static const struct {
     {"srun: error: {}", on_detail},
 };
 
-/* Does line match the template? Then f has the texts of its {}. */
+/* Does the line match the template? Then f gets the texts of its {}. */
 static bool line_fits(const char *line, const char *template, struct fields *f)
 {
     int n = 0;
@@ -425,7 +426,7 @@ static void srun_describe(struct step_watch *w, int wait_status)
              w->last[0] ? ": " : "", w->last);
 }
 
-/* srun has failed without a known message that says why. */
+/* srun has failed without a known message about the reason. */
 static void srun_failed(struct step_watch *w, int wait_status)
 {
     struct launch_outcome *o = &w->outcome;

@@ -1,6 +1,6 @@
 /*
  * srun_messages.h - srun's messages on its standard error, line by line: the id of its
- * step, which tasks have started, which task on which node ended how, what went wrong.
+ * step, which tasks have started, how each task on each node ended, what went wrong.
  *
  * srun_messages.c has a table of templates for the output of `srun --verbose` in Slurm
  * 20.11 to 26.05. The messages only add detail: whether the group failed or stopped is
@@ -20,9 +20,9 @@ struct step_watch {
     int workers;
     char step[64];  /* "4711.3"; "": not known yet */
     int started;    /* tasks */
-    int ended;      /* tasks that have ended, as far as known */
+    int ended;      /* tasks known to have ended */
     bool refused;   /* the step, or a task of it, could not be started */
-    bool cancelled; /* as a whole, before a task failed, as far as known */
+    bool cancelled; /* the whole step was cancelled, probably before a task failed */
     bool crashed; /* the task in outcome was killed by a signal that we did not send */
     bool killing; /* we are killing the step */
     bool oom;     /* Slurm reported an out-of-memory kill */
@@ -30,7 +30,7 @@ struct step_watch {
     struct {
         int tasks, status; /* as of waitpid; -1: not reported */
     } next;         /* the tasks of the next line: how many, and how they ended */
-    int suspect;    /* a task whose end srun described in unknown words; -1: none */
+    int suspect;    /* a task whose end srun described in an unknown way; -1: none */
     char last[256]; /* the last line that no template matched */
     struct launch_outcome outcome;
 };

@@ -1,5 +1,5 @@
 /*
- * step_command.c - one step of an allocation as a command line; see step_command.h.
+ * step_command.c - one step of an allocation as a command line.
  *
  * Every option that shapes the step is explicit, and the variables that an enclosing
  * sbatch, salloc or srun has set are removed: each of them exports its own options as
@@ -23,7 +23,7 @@
 #include "util/quote.h"
 
 #define MIB           (1024ull * 1024)
-#define NODE_LIST_ARG_MAX 8192 /* bytes; a longer list of nodes goes into a file */
+#define NODE_LIST_ARG_MAX 8192 /* bytes; a longer list of nodes is put into a file */
 
 /* ---- Environment ---- */
 
@@ -167,7 +167,7 @@ static int node_list_write(const struct placement *plan, bool counts, char betwe
     return 0;
 }
 
-/* "n1,n1,n1,n2": each name as often as it has workers */
+/* "n1,n1,n1,n2": each name once per worker */
 static int node_list_long(const struct placement *plan, char **list, struct error *err)
 {
     struct placed_node *nodes = calloc((size_t)plan->workers + 1, sizeof *nodes);
@@ -220,10 +220,10 @@ static int append_nodes(const struct launch_spec *spec, char ***argv, struct err
 }
 
 /*
- * Which node has which ranks. Slurm's block distribution distributes workers evenly (5
- * on 2 nodes as 3 and 2, even if the plan is 4 and 1), so an uneven plan is a list with
- * one entry per worker that is used as it is ("arbitrary"). It implies the number of
- * nodes: from 23.11 on, Slurm refuses --nodes as well.
+ * The placement of ranks on nodes. Slurm's block distribution distributes workers
+ * evenly (5 on 2 nodes as 3 and 2, even if the plan is 4 and 1), so for an uneven plan,
+ * the list has one entry per worker, and is used as it is ("arbitrary"). It implies the
+ * number of nodes: from 23.11 on, Slurm refuses --nodes as well.
  */
 static int append_layout(const struct launch_spec *spec, char ***argv,
                          struct error *err)
@@ -260,10 +260,11 @@ static int most_tasks(const struct placement *plan)
     return most;
 }
 
-/* Those of a node, among which each worker takes its own (rank/gpu_share.h). If Slurm gave
- * each task its own, it would bind them: where it keeps tasks from opening the devices of
- * others, NCCL then cannot copy from GPU to GPU. Slurm gives every node of a step equally
- * many. If a node of an uneven plan has fewer, the step takes all that the job has. */
+/* The GPUs of a node, from which each worker takes its own (rank/gpu_share.h). If Slurm
+ * assigned GPUs to tasks, it would bind them: where it keeps tasks from opening the
+ * devices of others, NCCL then cannot copy from GPU to GPU. Slurm gives every node of a
+ * step the same number. If a node of an uneven plan has fewer, the step takes all GPUs
+ * of the job. */
 static int append_node_gpus(const struct launch_spec *spec, char ***argv,
                             struct error *err)
 {
@@ -279,8 +280,9 @@ static int append_node_gpus(const struct launch_spec *spec, char ***argv,
     return append_gpus(spec->scaling, gpus, "--gpus-per-node", argv, err);
 }
 
-/* What each worker gets. Without --exact a step takes whole nodes; without --mem=0 or
- * --gres=none it takes all memory or GPUs of the job, and a second step would wait. */
+/* The resources of each worker. Without --exact a step takes whole nodes; without
+ * --mem=0 or --gres=none it takes all memory or GPUs of the job, and a second step
+ * would wait. */
 static int append_resources(const struct launch_spec *spec, char ***argv,
                             struct error *err)
 {
@@ -325,9 +327,9 @@ int slurm_append_file(const struct slurm_file *file, char ***argv, struct error 
 
 #define OTHER_RUN "Give the run another --name or --storage"
 
-/* srun passes a '%' that is to stay on to slurmstepd, doubled, where %t, %n, %N or %u
- * would follow. It doubles it once more if there was a '%' before some other letter, and
- * loses it before a width (20.11 to 24.11). */
+/* srun passes a literal '%' to slurmstepd, doubled if %t, %n, %N or %u would follow. It
+ * doubles it once more after a '%' before another letter, and drops it before a width
+ * (20.11 to 24.11). */
 static bool is_beyond_srun(const char *dir)
 {
     bool other = false;
@@ -360,7 +362,7 @@ static int step_log_append(const char *option, const char *name,
         argv, err);
 }
 
-/* If output is shown, that of srun is the way to this process, and each worker opens
+/* If output is shown, srun's output carries it to this process, and each worker opens
  * its log itself. */
 static int append_files(const struct launch_spec *spec, char ***argv, struct error *err)
 {
@@ -387,7 +389,7 @@ static const char *const step_words[] = {
     "--export=ALL", "--wait=0",
 };
 
-/* pyxis puts the task itself into an image, and the task is raytrain-worker. */
+/* pyxis would put the task itself, raytrain-worker, into an image. */
 static int image_refuse(char *const *args, struct error *err)
 {
     for (; *args; args++)
@@ -460,7 +462,8 @@ static const char *const strategy_words[] = {
     [PLACEMENT_STRICT_SPREAD] = "--ntasks-per-node=1",
 };
 
-/* The nodes of a plan, with as many workers on each if they are equally many. */
+/* The nodes of a plan, and the number of workers per node if that is the same on
+ * all. */
 static int append_nodes_of(const struct placement *fits, char ***argv,
                            struct error *err)
 {
@@ -471,7 +474,7 @@ static int append_nodes_of(const struct placement *fits, char ***argv,
                : 0;
 }
 
-/* A spare node needs room for as many workers as any other node. */
+/* A spare node needs room for as many workers as the other nodes. */
 static int append_size(const struct scaling_config *s, const struct placement *fits,
                        char ***argv, struct error *err)
 {
@@ -489,9 +492,9 @@ static int append_size(const struct scaling_config *s, const struct placement *f
     return argv_append(argv, strategy_words[s->placement_strategy], err);
 }
 
-/* Parts of GPUs. Slices are asked for if one GPU of each node is enough, since by default
- * Slurm gives a job those of no more than one; else whole GPUs, which the workers share.
- * If the nodes are not known, neither is how many workers will meet on one. */
+/* Parts of GPUs. Slices are requested if one GPU per node is enough, since by default
+ * Slurm gives a job slices of only one; else whole GPUs, which the workers share. If
+ * the nodes are unknown, so is the number of workers on each. */
 static int append_parts(const struct scaling_config *s, const struct placement *fits,
                         char ***argv, struct error *err)
 {

@@ -4,7 +4,7 @@
 
 #include "launch/launcher.h"
 
-/* How long a step may wait for CPUs that another step of this allocation holds. */
+/* How long a step may wait for CPUs held by another step of this allocation. */
 #define SLURM_STEP_WAIT_S 30
 
 /* The step's command: malloc'ed, argv_free(). RAYTRAIN_EUSAGE for srun_args that cannot
@@ -12,7 +12,7 @@
 int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *err);
 
 /* A file in the log directory: the list of nodes, if it is too long for a command line.
- * It stays there as part of the record. */
+ * It is kept as part of the record. */
 #define SLURM_STEP_HOSTS "hosts"
 
 /* The contents of that file for slurm_step_argv(): malloc'ed; NULL: no file needed. */
@@ -26,8 +26,8 @@ int slurm_step_env(char *const *env, int cpus_per_worker, char ***out,
 /* A file that Slurm writes. */
 struct slurm_file {
     const char *option;
-    const char *dir;    /* absolute, any characters but a backslash */
-    const char *name;   /* with Slurm's patterns, such as %j */
+    const char *dir;    /* absolute; any characters except a backslash */
+    const char *name;   /* may have Slurm's patterns, such as %j */
     const char *advice; /* a sentence for a user whose `dir` has a backslash */
 };
 
@@ -38,11 +38,11 @@ struct slurm_file {
  */
 int slurm_append_file(const struct slurm_file *file, char ***argv, struct error *err);
 
-/* Append what salloc and sbatch are asked for; fits as below. */
+/* Append the resources for salloc and sbatch; fits as below. */
 int slurm_needs_argv(const struct scaling_config *scaling, const struct placement *fits,
                      char ***argv, struct error *err);
 
-/* Append where and how long a job is to run, as its user has said. */
+/* Append the user's choice of where and how long a job runs. */
 int slurm_given_argv(const struct submit_options *given, char ***argv,
                      struct error *err);
 

@@ -1,4 +1,5 @@
-/* step_keeper.c - see step_keeper.h: starts raytrain-keeper, and sends it messages. */
+/* step_keeper.c - starts raytrain-keeper, and sends it messages. What the keeper does
+ * is in step_keeper_process.c. */
 #include "config.h"
 
 #include "slurm/step_keeper.h"
@@ -27,7 +28,7 @@ static int arguments_make(char *const *srun, int messages, int output, char ***a
     return argv_append_all(argv, srun, err);
 }
 
-/* With the pipe of srun's messages, and the socket, of which the keeper has one end. */
+/* Gives the keeper the pipe of srun's messages and one end of the socket. */
 static int process_start(struct step_keeper *k, char *const *srun, char *const *env,
                          struct step_output output, const int pipe[2], int socket,
                          struct error *err)
@@ -87,7 +88,7 @@ int step_keeper_start(struct step_keeper *k, char *const *srun, char *const *env
     return rc;
 }
 
-/* A keeper that has ended needs no signal. */
+/* A keeper that has ended does not need a signal. */
 int step_keeper_signal(const struct step_keeper *k, int sig, struct error *err)
 {
     if (sig == SIGKILL)

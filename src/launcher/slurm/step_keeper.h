@@ -1,12 +1,12 @@
 /*
  * step_keeper.h - a process between raytrain-run and the srun of a step.
  *
- * srun dies with it, and a helper process of srun then kills the tasks. It ends as srun
- * does: with the same exit status, or by the same signal. When raytrain-run dies it
- * kills srun, once the workers have finished if it has an order (launch/finish.h);
- * meanwhile it reads what srun writes, since srun kills its step when nothing can read
- * its messages. It ignores the signals that ask a process to end: srun gets those of
- * raytrain-run by messages.
+ * srun dies with it, and a helper process of srun then kills the tasks. It ends like
+ * srun: with the same exit status, or by the same signal. When raytrain-run dies, it
+ * kills srun, but first waits for the workers if it has an order (launch/finish.h);
+ * meanwhile it reads what srun writes, since srun kills its step when its messages
+ * cannot be written. It ignores the signals that ask a process to end: srun gets those
+ * of raytrain-run by messages.
  */
 #ifndef RAYTRAIN_SLURM_STEP_KEEPER_H
 #define RAYTRAIN_SLURM_STEP_KEEPER_H
@@ -16,7 +16,8 @@
 
 struct step_keeper {
     struct child process;
-    int socket; /* only this process has it: when it dies the keeper reads the end */
+    /* only this process has it: the keeper reads its end when this process dies */
+    int socket;
 };
 
 #define STEP_KEEPER_INIT                                                               \
@@ -24,7 +25,7 @@ struct step_keeper {
         .process = CHILD_INIT, .socket = -1                                            \
     }
 
-/* Its standard output: a pipe, of which the keeper needs the end to read from, too. */
+/* Its standard output: a pipe; the keeper also needs the end to read from. */
 struct step_output {
     int out, reader; /* -1: the standard error of this process, which is not read */
 };
@@ -38,12 +39,12 @@ int step_keeper_signal(const struct step_keeper *k, int sig, struct error *err);
 /* As finish_order(). */
 void step_keeper_order(const struct step_keeper *k, const struct finish_terms *terms,
                        int seconds);
-/* Kill what still runs, wait for the end of the keeper. STEP_KEEPER_INIT is fine. */
+/* Kill what still runs, and wait for the keeper. STEP_KEEPER_INIT is fine. */
 void step_keeper_clear(struct step_keeper *k);
 
 /* ---- In the keeper ---- */
 
-/* The standard streams are those of srun, but for the input, which is its socket.
+/* The standard streams are those of srun, except the input, which is the socket.
  * Messages to it are orders, and ints, which are signals for srun. `messages` is the
  * other end of its standard error, `output` that of its standard output, or -1. Returns
  * only if srun cannot be started. */

@@ -1,4 +1,4 @@
-/* step_keeper_process.c - what raytrain-keeper does for a step: see step_keeper.h. */
+/* step_keeper_process.c - what raytrain-keeper does for a step (step_keeper.h). */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,13 +8,13 @@
 
 #include "slurm/step_keeper.h"
 
-#define LOOK_MS 200 /* between two looks at whether the workers may still finish */
+#define LOOK_MS 200 /* between two checks of whether the workers may still finish */
 
 struct keeper {
     struct child srun;
     struct finish finish;
     int messages, output; /* what srun writes; output -1: not read */
-    bool gone; /* srun */
+    bool gone;            /* srun has ended */
     int wait_status;
 };
 
@@ -46,7 +46,7 @@ static bool message_read(struct keeper *k)
     return got >= 0;
 }
 
-/* Until srun has ended, or raytrain-run is dead. */
+/* Follows messages until srun has ended, or raytrain-run is dead. */
 static void messages_follow(struct keeper *k)
 {
     struct pollfd p[] = {{.fd = STDIN_FILENO, .events = POLLIN},
@@ -83,7 +83,7 @@ static void step_finish(struct keeper *k)
     }
 }
 
-/* As srun has ended. */
+/* End like srun. */
 static _Noreturn void leave(int wait_status)
 {
     const struct rlimit none = {0, 0};

@@ -1,4 +1,4 @@
-/* surroundings.c - see surroundings.h. */
+/* surroundings.c - the variables of srun, mpiexec and other starters. */
 #include "slurm/surroundings.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Step ids from here on are Slurm's own: the batch script, salloc's shell. Other steps
- * may use the resources of such a step. */
+/* Step ids from here on belong to Slurm: the batch script, salloc's shell. Other steps
+ * may use their resources. */
 #define STEP_ID_SPECIAL 0xfffffff0
 
 /* A variable that is a number; -1: not set, or not a number. */
@@ -33,7 +33,7 @@ static int count_of(int64_t value)
 /* ---- A Slurm step ---- */
 
 /* A job that was submitted from within a step inherits the variables of that step.
- * Slurm sets some of them anew, so that they contradict each other. */
+ * Slurm sets only some of them again, so they contradict each other. */
 static bool step_is_stale(void)
 {
     const char *ranks = getenv("SLURM_GTIDS"); /* "0,1,2" of this node */
@@ -108,8 +108,8 @@ void surroundings_look(struct surroundings *s)
     copies_look(s);
 }
 
-/* The variables may be inherited, or the first copy may not have come here: none is
- * silent. */
+/* Every copy prints a message: the variables may be inherited, or the first copy may
+ * not have got here. */
 static int copies_refuse(const struct surroundings *s, struct error *err)
 {
     if (s->rank > 0)

@@ -10,20 +10,20 @@
 #include "util/error.h"
 
 struct surroundings {
-    int copies;          /* of this command that were started together; else 1 */
-    const char *starter; /* by this command, such as mpiexec */
+    int copies;          /* copies of this command started together; else 1 */
+    const char *starter; /* the command that started them, such as mpiexec */
     int rank;            /* of this copy */
     const char
         *says[2];   /* the variables that have the number of copies, and the rank */
-    bool in_step;   /* another step has to share the resources of this one */
+    bool in_step;   /* another step must share the resources of this one */
     int components; /* of a heterogeneous allocation; else 1 */
 };
 
 void surroundings_look(struct surroundings *s);
 
-/* May a run start here? RAYTRAIN_EUSAGE: not as one of several copies, each of which
- * would start all workers: the first says so at length, the others in short;
- * RAYTRAIN_ENOTSUP: not in a heterogeneous allocation. */
+/* May a run start here? RAYTRAIN_EUSAGE if this is one of several copies, each of which
+ * would start all workers; the first one's message is long, the others' are short.
+ * RAYTRAIN_ENOTSUP in a heterogeneous allocation. */
 int surroundings_check(const struct surroundings *s, struct error *err);
 
 /* Slots of launcher.h. */
