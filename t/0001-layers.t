@@ -218,7 +218,6 @@ unlisted () {
 heads_later () {
 	cat <<-\EOT
 	cmd
-	launcher/train
 	worker/command
 	worker/session
 	worker/wireup

@@ -1,3 +1,4 @@
+/* allocation.c - salloc started and watched, and what its exit status means. */
 #include "train/allocation.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@ struct allocation_end allocation_judge(int wait_status, bool asked,
     int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
     struct allocation_end end = {.exit_status = status};
 
-    /* 0 may be salloc's for one that was killed, and 1 for one that died otherwise, or
-     * for an allocation that there was not: then salloc has said so. */
+    /* salloc may exit with 0 for a command that was killed, and with 1 for one that
+     * died otherwise, or without an allocation, which its own message explains. */
     if (status > failed || (status == 0 && standing == RUN_HAS_FINISHED) ||
         (status == failed && !asked && standing != RUN_INTERRUPTED))
         return end;
@@ -41,9 +42,8 @@ struct allocation_end allocation_judge(int wait_status, bool asked,
     return end;
 }
 
-/* salloc hands a SIGTERM on to the command, and nothing else; but any number of these
- * leaves the workers their time (event/stop_request.h). With salloc, the command dies.
- */
+/* salloc only passes SIGTERM to the command; any number of these leaves the workers
+ * their time (event/stop_request.h). When salloc dies, the command dies. */
 static int salloc_watch(struct child *salloc, struct stop_request *stop,
                         int *wait_status, struct error *err)
 {
@@ -71,7 +71,7 @@ int allocation_take(const struct launcher_ops *launcher,
     struct stop_request stop = STOP_REQUEST_INIT;
     int rc;
 
-    if (launcher->usable()) /* inside already: signals are for the run */
+    if (launcher->usable()) /* already inside: signals are for the run */
         return launcher->allocate(request, &salloc, err);
     if (stop_request_open(&stop, err) < 0)
         return -1;

@@ -1,7 +1,7 @@
 /*
- * aside.c - a forked process works, and writes what has come of it into a pipe:
+ * aside.c - a forked process works, and writes its outcome into a pipe:
  *
- *   {"code": a raytrain_status, "text": of the error, "answer": the work's own, or null}
+ *   {"code": a raytrain_status, "text": the error's, "answer": of the work, or null}
  */
 #include "train/aside.h"
 
@@ -19,7 +19,8 @@
 #include "util/process.h"
 #include "util/quote.h"
 
-#define REAPED_S   1.0 /* a process that waits for storage may not die */
+/* limits the wait: a process that waits for storage may not die */
+#define REAPED_S   1.0
 #define READ_BYTES 65536
 
 struct errand {
@@ -29,8 +30,8 @@ struct errand {
     int fd; /* the pipe */
     char *text;
     size_t n, room;
-    bool over; /* all of it has been read */
-    int stops; /* requests that were there before, or are answered */
+    bool over; /* the pipe has been read to its end */
+    int stops; /* requests that came before, or are answered */
 };
 
 /* ---- The process that works ---- */
@@ -99,7 +100,7 @@ static int on_readable(void *arg, struct error *err)
     return 0;
 }
 
-/* A signal has come. -1: it ends the work. */
+/* After a signal. -1: it ends the work. */
 static int on_signal(struct errand *e, struct error *err)
 {
     const struct stop_request *stop = &e->run->stop;
@@ -126,7 +127,7 @@ static int errand_await(struct errand *e, struct error *err)
     return 0;
 }
 
-/* What the process has brought back. */
+/* The answer of the process. */
 static int errand_take(struct errand *e, json_t **answer, struct error *err)
 {
     json_t *all = json_loadb(e->text, e->n, 0, NULL), *value;

@@ -1,6 +1,7 @@
 /*
- * aside.h - work on files that may take long, in a process of its own. Meanwhile the event
- * loop of the run turns: signals are answered, and the display and callbacks go on.
+ * aside.h - work on files that may take long, in a separate process. Meanwhile the
+ * event loop of the run continues: signals are answered, and the display and callbacks
+ * work.
  */
 #ifndef RAYTRAIN_TRAIN_ASIDE_H
 #define RAYTRAIN_TRAIN_ASIDE_H
@@ -10,17 +11,17 @@
 #include "train/run.h"
 
 /*
- * What is done in a copy of this process: it changes nothing but files, and has no
- * threads. *answer (it begins as NULL, and may stay so) and err are brought back.
+ * Runs in a copy of this process, without its threads; only changes to files remain.
+ * *answer (NULL at first, and may stay so) and err are returned to this process.
  */
 typedef int aside_work(void *arg, json_t **answer, struct error *err);
 
 /*
- * work(arg), described by `what` ("write the result"). A request to stop does not end it,
- * since the work is limited, except one to stop at once; so does the loss of the lock of
- * the run. Then the process is killed wherever it is, and the caller removes what it may
- * have left: RAYTRAIN_ESTOPPED, or RAYTRAIN_ESTORAGE for the lock. If the system has no
- * room for another process, the work is done by this one.
+ * work(arg), described by `what` ("write the result"). An ordinary request to stop does
+ * not end it, since the work is limited. A request to stop at once, or the loss of the
+ * run's lock, kills the process, and the caller removes what it may have left:
+ * RAYTRAIN_ESTOPPED, or RAYTRAIN_ESTORAGE for the lock. If no process can be started,
+ * this one does the work.
  */
 int aside(struct run *run, const char *what, aside_work *work, void *arg,
           json_t **answer, struct error *err);

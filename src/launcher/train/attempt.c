@@ -4,8 +4,8 @@
  *   What workers write    reports and events, followed from their files
  *   Requests to stop      from the user, the batch system, a lost lock or a watch
  *   The event loop        until every worker is gone and their own record is read
- *   The record            attempt.json, at the start, when a checkpoint is restored, and at
- *                         the end
+ *   The record            attempt.json: at the start, when a checkpoint is restored,
+ *                         and at the end
  */
 #include "train/attempt.h"
 
@@ -24,8 +24,8 @@
 #define FOLLOW_S       0.2  /* how often the files that workers append to are read */
 #define RECORD_WAIT_S  15.0 /* for the workers' record, after they are gone */
 #define OUTPUT_WAIT_S  2.0  /* for output, after the workers are gone */
-#define SHOWN_WAIT_S   5.0  /* for a terminal that has not taken all of it */
-#define RECORD_EARLY_S 2.0  /* if they have not come together before */
+#define SHOWN_WAIT_S   5.0  /* for a terminal that has not accepted all of it */
+#define RECORD_EARLY_S 2.0  /* if they never came together */
 
 /* ---- What workers write ---- */
 
@@ -40,8 +40,8 @@ static void on_report(void *arg, struct logged_report *report)
     callback_report(a->run->callbacks, report);
 }
 
-/* For readers of the run while it goes on, or after this process was killed. If the record
- * cannot be written now, its end writes it. */
+/* For readers during the run, or after this process was killed. If the record cannot be
+ * written now, it is written at the end. */
 static void on_restored(struct attempt *a, json_t *checkpoint)
 {
     json_object_set(a->record, "checkpoint", checkpoint);
@@ -89,8 +89,8 @@ static void follow(struct attempt *a)
 
 /* ---- Requests to stop ---- */
 
-/* Pass the request on. A worker that does not handle the signal yet would die of it:
- * while the group is starting, the request waits until all of it has started. */
+/* Pass the request on. It would kill a worker that does not handle the signal yet, so
+ * while the group is starting, the request waits until all workers have started. */
 static int stop_send(struct attempt *a, struct error *err)
 {
     if (!a->view.stopping || !a->listening || a->stop_sent)
@@ -110,8 +110,8 @@ static bool is_preemption(const struct attempt *a, const struct failure *why)
     return why->cause == CAUSE_TIME_LIMIT || why->cause == CAUSE_PREEMPTED;
 }
 
-/* For training that asks how long it has. The time of grace begins now; the end of the
- * job follows (watch/stop_limits.c). */
+/* For training that asks for its remaining time. The grace period begins now; the end
+ * of the job follows (watch/stop_limits.c). */
 static void notice_write(const struct attempt *a)
 {
     const struct placement *plan = &a->run->plan;
@@ -140,8 +140,8 @@ static int workers_stop(struct attempt *a, const struct failure *why, struct err
     return stop_send(a, err);
 }
 
-/* The keeper of the lock has called (run_lock_keep). Another process may own the run
- * now: what the workers would still write must not get into it. */
+/* Called by the keeper of the lock (run_lock_keep). Another process may own the run
+ * now: the workers must not write into it any more. */
 static int on_lock_lost(struct attempt *a, struct error *err)
 {
     struct failure lost = {.cause = CAUSE_SIGNAL, .rank = -1};
@@ -154,7 +154,7 @@ static int on_lock_lost(struct attempt *a, struct error *err)
     return worker_group_kill(a->group, err);
 }
 
-/* What is done about a request; for who asked, unless that is not the user. */
+/* A note about the response to a request, with its sender if that is not the user. */
 static void stop_say(const struct attempt *a, const char *what)
 {
     const struct stop_request *stop = &a->run->stop;
@@ -187,7 +187,7 @@ static int on_stop_request(struct attempt *a, struct error *err)
         stop_say(a, "stopping at once");
         return worker_group_kill(a->group, err);
     }
-    if (again) { /* the workers know; only their time begins anew */
+    if (again) { /* the workers know; only their time restarts */
         stop_say(a, "already stopping at the next report");
         return 0;
     }
@@ -198,7 +198,7 @@ static int on_stop_request(struct attempt *a, struct error *err)
     return 0;
 }
 
-/* A watch wants the workers to stop, and goes on watching. */
+/* A watch asks the workers to stop, and continues. */
 static int on_watch_stop(struct attempt *a, const struct failure *finding,
                          struct error *err)
 {
@@ -209,7 +209,7 @@ static int on_watch_stop(struct attempt *a, const struct failure *finding,
 }
 
 /* A watch ends the attempt. If the workers had been asked to stop, that stays the
- * cause, unless a node is lost; and if a callback has failed, its words stay, too. */
+ * cause, unless a node is lost; if a callback has failed, its message stays, too. */
 static int on_watch_end(struct attempt *a, struct failure *finding, struct error *err)
 {
     bool lost = finding->cause == CAUSE_NODE_LOST;
@@ -225,7 +225,7 @@ static int on_watch_end(struct attempt *a, struct failure *finding, struct error
 
 /* ---- The event loop ---- */
 
-/* Read what is new, and ask the watches. */
+/* Read new records, and call the watches. */
 static int on_tick(void *arg, struct error *err)
 {
     struct attempt *a = arg;
@@ -248,11 +248,10 @@ static int on_tick(void *arg, struct error *err)
 }
 
 /*
- * The workers are gone: has their record of the end been read? It is not looked for
- * earlier, so that no node has cached that it is missing. If the statuses are those of
- * a common end, the record may still be on its way from another node: it is waited for,
- * but not when the workers were killed, and only briefly when they have never come
- * together.
+ * After the workers have ended: has their record of the end been read? It is not looked
+ * up earlier, so that this node does not cache its absence. If the statuses suggest a
+ * common end, the record may still be on its way from another node: wait for it, but
+ * not if the workers were killed, and only briefly if they have never come together.
  */
 static bool end_is_known(struct attempt *a)
 {
@@ -266,7 +265,7 @@ static bool end_is_known(struct attempt *a)
            a->run->stop.hurried || now - a->gone > limit;
 }
 
-/* The group has something to say; it is asked after each turn of the loop. */
+/* The group has news; it is asked after each turn of the loop. */
 static int on_group(void *arg, struct error *err)
 {
     (void)arg;
@@ -287,8 +286,8 @@ static int group_advance(struct attempt *a, struct error *err)
     return 0;
 }
 
-/* All that workers have printed is where it is shown. A terminal that is not read, and
- * a process that keeps the output of a worker open, are not waited for without end. */
+/* Has all output of the workers been shown? The wait is limited for a terminal that is
+ * not read, and for a process that keeps a worker's output open. */
 static bool output_is_known(struct attempt *a)
 {
     double waited;
@@ -323,7 +322,7 @@ static int turns(struct attempt *a, struct error *err)
     return 0;
 }
 
-/* Until every worker is gone. */
+/* Watch until every worker is gone. */
 static int attempt_watch(struct attempt *a, struct error *err)
 {
     struct event_loop *loop = a->run->loop;

@@ -1,10 +1,10 @@
 /*
  * attempt_end.c - every worker of an attempt is gone: how did it end, and why?
  *
- *   Lost nodes      what the launcher and a survey know, before the silence of heartbeats
+ *   Lost nodes      known from the launcher and a survey before heartbeats are missed
  *   The end         the workers' record of it, against statuses and findings
- *   The verdict     with what Slurm says of the job
- *   The failure     in the user's words
+ *   The verdict     with Slurm's state of the job
+ *   The failure     as a message for the user
  */
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int lost_take(struct attempt *a, struct error *err)
     if (a->ended)
         return 0;
     a->ended = true;
-    if (a->failure.cause == CAUSE_CALLBACK) /* that came first */
+    if (a->failure.cause == CAUSE_CALLBACK) /* it came first */
         return 0;
     a->failure = (struct failure){.cause = CAUSE_NODE_LOST, .rank = -1};
     snprintf(a->failure.host, sizeof a->failure.host, "%s", lost);
@@ -50,8 +50,8 @@ static bool survey_wait(void *run, double seconds)
     return run_wait(run, seconds);
 }
 
-/* The workers have failed: perhaps because a node has died. If not, the next attempt
- * should still avoid nodes that cannot start workers. */
+/* Workers may have failed because a node has died. If not, the next attempt should
+ * still avoid nodes that cannot start workers. */
 static void nodes_survey(struct attempt *a)
 {
     const struct launch_outcome *o = &a->outcome;
@@ -75,14 +75,14 @@ static void nodes_survey(struct attempt *a)
 
 /* ---- The end ---- */
 
-/* The workers' own record of their end decides. If a watch ended a group that had come
- * to its end, it was too late. */
+/* The workers' own record of their end decides. A watch that ended a group after that
+ * was too late. */
 static void end_take(struct attempt *a)
 {
     char step[WORKER_STEP_MAX];
 
     if (a->end != WORKER_END_NONE || worker_record_read_step(a->log_dir, step))
-        a->view.joined = true; /* also if its event has not arrived */
+        a->view.joined = true; /* even if its event has not arrived */
     attempt_outcome_settle(&a->outcome, a->end, a->view.joined,
                            a->ended || a->run->stop.hurried);
     if (a->end == WORKER_END_NONE || a->outcome.failed || !a->ended)
@@ -105,8 +105,8 @@ static void job_look(struct attempt_facts *facts)
     facts->job_ends = !job.running;
 }
 
-/* Lost nodes have been left out of later plans already; nodes that are being taken away
- * are left out here, if there are others. */
+/* Lost nodes are already left out of later plans; nodes that are being taken away are
+ * left out here, if there are others. */
 static int judge(struct attempt *a, struct attempt_verdict *verdict, struct error *err)
 {
     struct attempt_facts facts = {.outcome = &a->outcome,

@@ -1,3 +1,4 @@
+/* attempt_record.c - attempt.json composed, written, and read again. */
 #include "train/attempt_record.h"
 
 #include <stdlib.h>

@@ -10,8 +10,8 @@
  *    "checkpoint": file it started from or null,
  *    "started_from": of the first attempt, what the run was started from
  *    (run/run_start.h),
- *    "job", "restarts": in a job of a batch system, its id, and how often it had been put
- *    back into the queue,
+ *    "job", "restarts": in a job of a batch system, its id, and how often it had been
+ *    requeued,
  *    "progress_before": when the launcher began, the iteration of the newest checkpoint
  *    of the run, -1 without one, or how many parts of a prediction there were,
  *    "message", "rank", "host", "signal", "exit_status": unless it has finished, the
@@ -28,20 +28,21 @@
 #include "launch/placement.h"
 #include "util/error.h"
 
-/* A record that has just started; NULL without memory. The caller decrefs. */
+/* A record of an attempt that has just started; NULL without memory. The caller
+ * decrefs. */
 json_t *attempt_create(int attempt, const char *launcher, const struct placement *plan,
                        int64_t progress_before);
-/* Of a record that its writer has left in a log directory: was the attempt stopped,
- * other than to make room for another job? Then *progress_before is its. */
+/* Reads the record in a log directory: was the attempt stopped, other than to make room
+ * for another job? Then *progress_before is set. */
 bool attempt_was_stopped(const char *log_dir, int64_t *progress_before);
 /* -1 without memory. */
 int attempt_job_set(json_t *record, const char *job, int restarts);
-/* How many of the run's attempts before number `before` has this job made, before it was
- * put back into the queue so often, that were preempted? */
+/* How many attempts of the run before number `before` were made by this job, before its
+ * requeues, and were preempted? */
 int attempt_preemptions(const char *run_dir, int before, const char *job, int restarts);
-/* Write it into its log directory, whole or not at all. */
+/* Write it into its log directory, atomically. */
 int attempt_save(const json_t *attempt, const char *log_dir, struct error *err);
-/* Its writer was killed: remove what it had written under a temporary name. */
+/* Remove the temporary file of a writer that was killed. */
 void attempt_tidy(const char *log_dir);
 
 #endif

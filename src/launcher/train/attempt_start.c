@@ -1,7 +1,6 @@
 /*
- * attempt_start.c - what the workers of an attempt are started with: their command,
- * their environment, and the files through which they and this process hear of each
- * other.
+ * attempt_start.c - starts the workers of an attempt: their command, their environment,
+ * and the files through which they and this process communicate.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -30,9 +29,9 @@ int attempt_worker_program(char *path, size_t size, struct error *err)
     return installed_program("raytrain-worker", path, size, err);
 }
 
-/* What each rank executes: the training function's own program, or raytrain-worker with
- * the shared object, or with "--" and the command, and the user's arguments; or
- * raytrain-worker with the trainer that has a loop of its own. */
+/* The command of each rank: the training function's own program, or raytrain-worker
+ * with the shared object, or with "--" and the command, and the user's arguments; or
+ * raytrain-worker with a trainer that has its own loop. */
 static int worker_argv(const struct train_config *cfg, char ***out, struct error *err)
 {
     char worker[PATH_MAX];
@@ -145,7 +144,7 @@ static int rank_status_make(const struct placement *plan, const char *log_dir,
     return rank_status_create(log_dir, (int)plan->n_nodes, most, err);
 }
 
-/* What workers write into, and this process follows. */
+/* The files that workers write, and this process follows. */
 static int channels_make(const struct attempt *a, struct error *err)
 {
     if (heartbeats_make(a, err) < 0 || events_create(a->log_dir, err) < 0 ||
@@ -161,7 +160,8 @@ static void on_live(void *arg, const char *line)
     callback_live(arg, line);
 }
 
-/* A rank that this attempt does not have is not an error: another one may have it. */
+/* A rank that this attempt does not have is not an error: another attempt may have
+ * it. */
 static void missing_rank_say(const struct attempt *a, const char *ranks)
 {
     int highest = rank_choice_highest(ranks);
@@ -174,7 +174,7 @@ static void missing_rank_say(const struct attempt *a, const char *ranks)
             a->run->plan.workers == 1 ? "" : "s");
 }
 
-/* The result of --json is all that standard output has, unless it goes elsewhere. */
+/* With --json, standard output has only the result, unless that goes elsewhere. */
 static int shown_begin(struct attempt *a, struct launch_spec *spec, struct error *err)
 {
     const struct run *run = a->run;

@@ -1,3 +1,5 @@
+/* attempt_verdict.c - the cases, from requests to stop and signals to the job's
+ * preemption. */
 #include "train/attempt_verdict.h"
 
 #include <signal.h>
@@ -38,16 +40,17 @@ static bool is_stop_signal(int sig)
     return sig == SIGTERM || sig == WORKER_STOP_SIGNAL;
 }
 
-/* SIGKILL follows SIGTERM when the time of grace is over. */
+/* SIGKILL follows SIGTERM at the end of the grace time. */
 static bool is_terminated_and_killed(const struct attempt_facts *f)
 {
     return f->terminated > 0 && f->outcome->failure.signal == SIGKILL &&
            f->outcome->failure.cause != CAUSE_OOM;
 }
 
-/* Workers may receive a request to stop that did not come from us: Slurm signals the
- * step of a job that it preempts, and an administrator may. Then they stop; or die of
- * the signal, if they have not started yet; or are killed before they have stopped. */
+/* Workers may receive a request to stop that did not come from us: from Slurm, which
+ * signals the step of a job that it preempts, or from an administrator. Then they stop,
+ * or die of the signal if they have not started yet, or are killed before they have
+ * stopped. */
 static bool is_stopped_past_us(const struct attempt_facts *f)
 {
     return f->cause == CAUSE_WORKER && !f->ended &&
@@ -55,15 +58,15 @@ static bool is_stopped_past_us(const struct attempt_facts *f)
             is_terminated_and_killed(f));
 }
 
-/* A signal to raytrain-run may be a preemption, too, but not one from a terminal. */
+/* A signal to raytrain-run may also be a preemption, unless it came from a terminal. */
 static bool is_asked(const struct attempt_facts *f)
 {
     return f->cause == CAUSE_SIGNAL && f->asked.signal != SIGINT &&
            f->asked.signal != SIGHUP;
 }
 
-/* Some workers received SIGTERM, but not all: not the job is preempted, but some of its
- * nodes, which may be gone by now. */
+/* Some workers received SIGTERM, but not all: the job is not preempted, but some of its
+ * nodes are, which may be gone by now. */
 static bool is_node_preempted(const struct attempt_facts *f)
 {
     if (f->terminated == 0 || f->terminated == f->workers || f->job_preempted ||
@@ -131,7 +134,7 @@ struct attempt_verdict attempt_judge(const struct attempt_facts *f)
                                 .never_joined = is_never_joined(f)};
 
     v.status = status_settle(f, v.cause);
-    /* What becomes of workers that are ended for that is not a failure of theirs. */
+    /* Workers that were ended for that have not failed. */
     if (f->cause == CAUSE_CALLBACK && v.status != RUN_FINISHED) {
         v.status = RUN_FAILED;
         return v;

@@ -30,21 +30,21 @@
 #include "util/quote.h"
 #include "watch/node_survey.h"
 
-#define ANSWER_LOOK_S 0.05 /* how often nodes are looked at that were asked */
-#define RETURN_LOOK_S 0.5  /* and nodes that may be back in a moment */
+#define ANSWER_LOOK_S 0.05 /* how often the answers of nodes are checked */
+#define RETURN_LOOK_S 0.5  /* how often nodes that may soon be back are asked */
 
 struct backend_executor {
     struct run *run;
     int number; /* of the current attempt */
     struct metrics_collector *reports;
     struct restart_policy policy;
-    struct attempt_end end; /* of the attempt before */
-    bool regained;          /* it goes on with nodes that were lost, and are back */
+    struct attempt_end end; /* of the previous attempt */
+    bool regained;          /* it continues with nodes that were lost and are back */
 };
 
 /* ---- Nodes ---- */
 
-/* Ask the lost nodes once. *awaited: some may be back in a moment. */
+/* Ask the lost nodes once. *awaited: some may soon be back. */
 static bool lost_ask(struct run *run, bool *awaited)
 {
     const struct watch_view view = {.launcher = run->launcher,
@@ -65,8 +65,8 @@ static bool lost_ask(struct run *run, bool *awaited)
     return back;
 }
 
-/* Before the run ends for want of nodes: are lost ones back by now? A slurmd that is
- * restarted is away for moments. */
+/* Before the run ends for lack of nodes: are lost ones back? A slurmd that restarts is
+ * only away for moments. */
 static bool lost_regain(struct run *run)
 {
     double until = clock_now() + run->cfg->run_config.failure_config.node_timeout_s;
@@ -78,7 +78,7 @@ static bool lost_regain(struct run *run)
     return back;
 }
 
-/* A stop was asked for between two attempts. */
+/* A stop was requested between two attempts. */
 static void stop_between(const struct run *run, struct run_outcome *out)
 {
     struct failure failed = {.cause = CAUSE_CALLBACK, .rank = -1};
@@ -92,8 +92,8 @@ static void stop_between(const struct run *run, struct run_outcome *out)
     out->failure = failed;
 }
 
-/* Find nodes for another attempt. If they do not suffice the run is stopped, not
- * failed: it can go on in a larger allocation. 1: found; 0: not. */
+/* Find nodes for another attempt. If there are too few, the run is stopped, not failed:
+ * it can continue in a larger allocation. 1: found; 0: not. */
 static int replan(struct backend_executor *ex, struct run_outcome *out,
                   struct error *err)
 {
@@ -137,7 +137,7 @@ static void plan_announce(struct backend_executor *ex)
 
 /* ---- Restarts ---- */
 
-/* Stopped only to go on with more workers. */
+/* Was it stopped only to continue with more workers? */
 static bool is_resize(const struct backend_executor *ex)
 {
     return ex->end.status == RUN_STOPPED && ex->end.failure.cause == CAUSE_RESIZE &&
@@ -152,7 +152,7 @@ static bool is_over(const struct backend_executor *ex)
            (end->status == RUN_STOPPED && !is_resize(ex) && !end->goes_on);
 }
 
-/* Does the next attempt do without the node whose GPU has failed? */
+/* Does the next attempt leave out the node whose GPU has failed? */
 static bool is_left_out(const struct backend_executor *ex)
 {
     const struct failure *f = &ex->end.failure;
@@ -160,8 +160,8 @@ static bool is_left_out(const struct backend_executor *ex)
     return f->cause == CAUSE_GPU && attempt_planner_is_lost(ex->run->planner, f->host);
 }
 
-/* A lost node, or one that is left out for a failed GPU, does not count as a failure if the
- * run is prepared for it, or if it is back. */
+/* A lost node, or one that is left out for a failed GPU, does not count as a failure if
+ * the run is prepared for it, or if it is back. */
 static bool is_excused(const struct backend_executor *ex)
 {
     const struct scaling_config *scaling = &ex->run->cfg->scaling_config;
@@ -215,7 +215,7 @@ static void restart_announce(struct backend_executor *ex, const struct failure *
     free(message);
 }
 
-/* Is there to be another attempt? */
+/* Should there be another attempt? */
 static bool restart(struct backend_executor *ex, struct run_outcome *out)
 {
     struct restart_decision d = restart_decide(ex, &out->failure);
@@ -231,8 +231,7 @@ static bool restart(struct backend_executor *ex, struct run_outcome *out)
 
 /* ---- The run ---- */
 
-/* If the launcher of the attempt before was killed, its files are still as it left
- * them. */
+/* Clean up if the launcher of the previous attempt was killed. */
 static void previous_tidy(const struct run *run, int previous)
 {
     char *log_dir = previous >= 0 ? run_dir_log_dir(run->dir, previous) : NULL;
@@ -254,7 +253,7 @@ static int settle_work(void *reports, json_t **answer, struct error *err)
     return metrics_collector_settle(reports, err);
 }
 
-/* result.json is made complete, unless another process owns the run by now. */
+/* Complete result.json, unless another process owns the run by now. */
 static int reports_settle(struct backend_executor *ex, struct error *err)
 {
     json_t *none;
@@ -277,9 +276,9 @@ static int tidy_work(void *run_dir, json_t **notes, struct error *err)
     return 0;
 }
 
-/* A worker that dies in a save leaves a file that is as large as a checkpoint. Rank 0 of the
- * next attempt removes those that it sees: not one that a worker of a lost node made later,
- * or that its node has not listed yet. */
+/* A worker that dies in a save leaves a file as large as a checkpoint. Rank 0 of the
+ * next attempt removes those that it sees, but not one that a worker of a lost node
+ * made later, or that its node does not list yet. */
 static void saves_tidy(struct run *run)
 {
     json_t *notes = NULL, *note;
@@ -307,7 +306,7 @@ static int attempt_next(struct backend_executor *ex, struct run_outcome *out,
     return 0;
 }
 
-/* Is another attempt to follow, and on which nodes? 1: yes; 0: no. */
+/* Decide whether another attempt follows, and on which nodes. 1: yes; 0: no. */
 static int attempt_prepare(struct backend_executor *ex, struct run_outcome *out,
                            struct error *err)
 {
@@ -326,8 +325,8 @@ static int attempt_prepare(struct backend_executor *ex, struct run_outcome *out,
     return 1;
 }
 
-/* The job of this process was preempted before, and put back into the queue. False: it is
- * not to go on. */
+/* Count earlier preemptions of this job, after which it was requeued. False: do not
+ * continue. */
 static bool preemptions_recall(struct backend_executor *ex, struct run_outcome *out)
 {
     const struct batch_ops *batch = batch_find();
@@ -385,7 +384,7 @@ static int executor_attempts_make(struct backend_executor *ex, struct run_outcom
     return rc;
 }
 
-/* What is kept for the next call; it grows. */
+/* The progress of the run, which grows; kept for the next call. */
 static int64_t progress(const struct run *run)
 {
     return predict_config_predicts(&run->cfg->predict)
@@ -393,7 +392,7 @@ static int64_t progress(const struct run *run)
                : checkpoint_manager_newest(run->dir);
 }
 
-/* Was the call before stopped, too, and has there been no progress since it began? */
+/* Was the previous call stopped, too, without progress since it began? */
 static bool is_fruitless(const struct run *run, int first)
 {
     char *log_dir = first > 0 ? run_dir_log_dir(run->dir, first - 1) : NULL;

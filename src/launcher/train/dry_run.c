@@ -31,8 +31,7 @@ static int dry_run_print(const struct run *run, char *const *command, FILE *out,
     return rc;
 }
 
-/* Outside an allocation that is needed, the command that takes one; else that of the
- * workers. */
+/* The command that takes an allocation if one is needed; else that of the workers. */
 static int dry_run_command(struct run *run, const struct trainer *trainer,
                            char *const argv[], char ***command, struct error *err)
 {

@@ -1,3 +1,5 @@
+/* external_sigterm.c - the records of workers that received SIGTERM, and the nodes to
+ * avoid. */
 #include "train/external_sigterm.h"
 
 #include <stdio.h>

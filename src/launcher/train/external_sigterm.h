@@ -1,7 +1,7 @@
 /*
- * external_sigterm.h - workers that received a SIGTERM which raytrain-run did not send:
- * from Slurm, for the whole job, or from whatever takes a node away. Each has recorded
- * it in the log directory of its attempt (rank/stop.h).
+ * external_sigterm.h - workers that received a SIGTERM not sent by raytrain-run, but by
+ * Slurm for the whole job, or by a system that takes a node away. Each has recorded it
+ * in the log directory of its attempt (rank/stop.h).
  */
 #ifndef RAYTRAIN_TRAIN_EXTERNAL_SIGTERM_H
 #define RAYTRAIN_TRAIN_EXTERNAL_SIGTERM_H
@@ -14,7 +14,7 @@ struct external_sigterm {
     int n;                        /* by how many */
 };
 
-/* RAYTRAIN_ENOMEM. A record that cannot be read counts as none. */
+/* RAYTRAIN_ENOMEM. A record that cannot be read is ignored. */
 int external_sigterm_read(const struct placement *plan, const char *log_dir,
                           struct external_sigterm *sigterm, struct error *err);
 void external_sigterm_clear(struct external_sigterm *sigterm);
@@ -22,8 +22,8 @@ void external_sigterm_clear(struct external_sigterm *sigterm);
 /* Why the attempt ended, if some ranks received one. */
 void external_sigterm_describe(const struct external_sigterm *sigterm,
                                struct failure *failure);
-/* The nodes of these ranks may soon be gone: leave them out of the next plan, unless
- * there is none without them. */
+/* The nodes of these ranks may soon be gone: leave them out of the next plan, unless it
+ * needs them. */
 void external_sigterm_avoid(const struct external_sigterm *sigterm,
                             struct attempt_planner *planner);
 

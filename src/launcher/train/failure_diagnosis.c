@@ -1,5 +1,5 @@
 /*
- * failure_diagnosis.c - see failure_diagnosis.h.
+ * failure_diagnosis.c - the message of a failure, from
  *
  *   The worker's record   error.json
  *   The sentence          from a signal or an exit status
@@ -28,16 +28,16 @@
 
 /* ---- The worker's record ---- */
 
-/* A worker that could not reach another one records that; if another one was killed,
- * that is the cause and this the consequence. */
+/* A worker that could not reach another one records that. If another one was killed,
+ * its death is the cause, and this the consequence. */
 static bool is_consequence(const struct failure *recorded, const struct failure *seen)
 {
     return seen->signal && strcmp(recorded->kind, "comm") == 0 &&
            recorded->rank != seen->rank;
 }
 
-/* The first failing worker's own words. They name the cause: what died because it was
- * missing came later, whatever the launcher saw first. */
+/* The first failing worker's own message names the cause: workers that died because it
+ * was missing came later, whatever the launcher saw first. */
 static bool record_take(const char *log_dir, struct failure *f)
 {
     struct failure recorded = *f;
@@ -68,7 +68,7 @@ static void sentence_make(struct failure *f)
                  "--mem-per-worker, or put fewer workers on a node%s%.3900s",
                  colon, said);
     else if (f->rank < 0 && said[0])
-        return; /* it is about all of them */
+        return; /* it concerns all workers */
     else if (f->signal)
         snprintf(message, size, "killed by signal %d (%s)%s%.3900s", f->signal,
                  strsignal(f->signal), colon, said);
@@ -87,7 +87,7 @@ static void sentence_make(struct failure *f)
 
 /* ---- The log ---- */
 
-/* Read the last bytes of a file, with a NUL behind them; the number read, 0 where there
+/* Read the last bytes of a file, followed by a NUL; returns the number read, 0 if there
  * is nothing. */
 static size_t file_end(const char *path, char *buf, size_t size)
 {
@@ -113,7 +113,7 @@ struct excerpt {
     const char *from, *to;
 };
 
-/* The beginning of the line after the one at c; `end` if there is none. */
+/* The start of the next line after c; `end` if there is none. */
 static const char *line_next(const char *c, const char *end)
 {
     const char *newline = memchr(c, '\n', (size_t)(end - c));
@@ -134,8 +134,8 @@ static const char *lines_before(const char *start, const char *end, int n)
     return from;
 }
 
-/* With which lines a stack begins that a crash leaves in a log, the innermost call
- * first: two texts, the first of which may have to begin the line. */
+/* The first lines of stacks that crashes leave in a log, innermost call first: two
+ * texts; the first may have to be at the start of the line. */
 static const struct {
     const char *text, *then;
     bool begins;
@@ -160,7 +160,7 @@ static bool is_stack_head(const char *line, size_t n)
     return false;
 }
 
-/* The line with which the last stack begins; NULL: there is none. */
+/* The line with which the last stack begins; NULL: none. */
 static const char *stack_find(const char *start, const char *end)
 {
     const char *found = NULL;
@@ -171,8 +171,8 @@ static const char *stack_find(const char *start, const char *end)
     return found;
 }
 
-/* The last lines. If these are a stack, which may be long, what comes before it says
- * more: the message of an exception or an assertion. */
+/* The last lines. If these are a stack, which may be long, the lines before it are more
+ * useful: the message of an exception or an assertion. */
 static struct excerpt excerpt_choose(const char *buf, size_t n)
 {
     struct excerpt e = {buf, buf + n};
@@ -193,7 +193,7 @@ static struct excerpt excerpt_choose(const char *buf, size_t n)
     return e;
 }
 
-/* What to show of a log, without what could steer a terminal. */
+/* The end of a log to show, without control characters. */
 static int log_tail(const char *path, char *out, size_t size)
 {
     char buf[STACK_BYTES_MAX];
@@ -236,7 +236,7 @@ static void log_find(const char *log_dir, int n_workers, const struct failure *f
     }
 }
 
-/* Workers write what they record into their logs, too: it is shown once. */
+/* Workers also write their record into their logs: show it once. */
 static void repetition_drop(const char *message, char *tail)
 {
     size_t n = strlen(tail), m = strlen(message);

@@ -1,4 +1,5 @@
-/* gpu_error.c - see gpu_error.h. */
+/* gpu_error.c - the error as a part of the failure's message, and the node left out of
+ * later plans. */
 #include "train/gpu_error.h"
 
 #include <stdio.h>

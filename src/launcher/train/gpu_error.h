@@ -21,10 +21,10 @@ struct gpu_error {
 
 void gpu_error_take(struct gpu_error *e, const json_t *event);
 
-/* The attempt has failed. If a worker failed or hung, the error becomes a part of the
- * message; one of the hardware is the cause, and its node is left out of later attempts
- * if these have room without it. planner: NULL if the launcher has no nodes to choose
- * from. decided: what becomes of the node, for the user; "": nothing. */
+/* For a failed attempt: if a worker failed or hung, the error becomes a part of the
+ * message; an error of the hardware is the cause, and its node is left out of later
+ * attempts if they have room without it. planner: NULL if the launcher cannot choose
+ * nodes. decided: the decision about the node, for the user; "": none. */
 void gpu_error_blame(const struct gpu_error *e, struct attempt_planner *planner,
                      struct failure *failure, char decided[GPU_ERROR_DECIDED_MAX]);
 

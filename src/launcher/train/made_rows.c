@@ -1,3 +1,4 @@
+/* made_rows.c - the directories of made rows found and removed by aside.c's process. */
 #include "train/made_rows.h"
 
 #include <dirent.h>
@@ -14,7 +15,7 @@
 #include "util/run_record.h"
 
 #define MARK   ".rows-"
-#define MAKING ".making" /* after the name, until all of them are there */
+#define MAKING ".making" /* after the name, until the directory is complete */
 #define ENDING ".npz"
 
 static const char *base_of(const char *path)
@@ -24,7 +25,7 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The directory that has the run, if it has the path, too; else -1. */
+/* The parent directory of the run, if it also contains the path; else -1. */
 static int parent_open(const char *run_dir, const char *path)
 {
     char *of_run = strndup(run_dir, (size_t)(base_of(run_dir) - run_dir)),
@@ -42,7 +43,7 @@ static int parent_open(const char *run_dir, const char *path)
     return fd;
 }
 
-/* Is it named after the run? */
+/* Does its name begin with the run's? */
 static bool is_of_run(const char *run_dir, const char *path)
 {
     const char *run = base_of(run_dir), *name = base_of(path);
@@ -64,7 +65,8 @@ static bool is_made(const char *name)
     return n > 0 && strcmp(name + n, ENDING) == 0;
 }
 
-/* All that can be; the error is that of the first one that cannot. */
+/* Remove all files that can be removed; the error is that of the first one that
+ * cannot. */
 static int files_remove(DIR *d, const char *path, struct error *err)
 {
     struct dirent *e;

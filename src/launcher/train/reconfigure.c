@@ -1,3 +1,4 @@
+/* reconfigure.c - run.cfg of the last attempt compared with the new configuration. */
 #include "train/reconfigure.h"
 
 #include <stdint.h>
@@ -16,7 +17,7 @@
 
 /* ---- Another training function ---- */
 
-/* *same: also in another directory, and if one is a shared object, the other a
+/* *same: true even in another directory, or if one is a shared object and the other a
  * program. */
 static int function_compare(const char *a, const char *b, bool *same, struct error *err)
 {
@@ -66,7 +67,7 @@ int reconfigure_check(const char *run_dir, const struct train_config *cfg,
     bool same = true;
     int rc = 0;
 
-    if (text && !before) /* a trainer with a loop of its own */
+    if (text && !before) /* a trainer with its own loop */
         before = config_string_of(text, "trainer");
     if (before)
         rc = function_compare(before, now, &same, err);

@@ -1,6 +1,6 @@
 /*
- * reconfigure.h - a run that is continued with another configuration than its last
- * attempt had: what may change, and what has.
+ * reconfigure.h - a run that is continued with another configuration than that of its
+ * last attempt: what may change, and what has changed.
  */
 #ifndef RAYTRAIN_TRAIN_RECONFIGURE_H
 #define RAYTRAIN_TRAIN_RECONFIGURE_H
@@ -12,7 +12,8 @@
  * its file: RAYTRAIN_EINVAL for another one. A run that does not exist yet is fine. */
 int reconfigure_check(const char *run_dir, const struct train_config *cfg,
                       struct error *err);
-/* Report each changed setting, a line each; if there are very many, the first ones. */
+/* Report each changed setting on a line; if there are very many, only the first
+ * ones. */
 void reconfigure_report(const char *run_dir, const char *config,
                         struct callback_list *callbacks);
 

@@ -1,3 +1,4 @@
+/* replica_cleanup.c - replicas removed on this node, and on others by a short step. */
 #include "train/replica_cleanup.h"
 
 #include <stdlib.h>
@@ -34,8 +35,8 @@ static void group_await(struct worker_group *group)
         attention_wait(worker_group_fd(group), (int)(left * 1e3) + 1);
 }
 
-/* The logs of the workers must not be overwritten: the step's own are removed with
- * it. */
+/* The step has its own logs, which are removed, so as not to overwrite those of the
+ * workers. */
 static void step_run(const struct run *run, char *path)
 {
     static char program[] = "/bin/rm", force[] = "-rf", end[] = "--";

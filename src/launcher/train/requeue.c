@@ -1,3 +1,4 @@
+/* requeue.c - the batch system asked before a run starts, and after it was stopped. */
 #include "train/requeue.h"
 
 #include <signal.h>
@@ -23,7 +24,7 @@ static int requeue_check(const struct batch_ops *batch, const struct options *op
     return 0;
 }
 
-/* A job that has little time left may have more when it is requeued. */
+/* A job with little time left may get more when it is requeued. */
 static int margin_check(const struct batch_job *job, int margin_s, struct error *err)
 {
     char name[sizeof job->name + sizeof "job "];
@@ -47,14 +48,14 @@ int job_check(const struct train_config *cfg, const struct options *opt,
         return -1;
     if (!batch || (!requeue && margin_s == 0))
         return 0;
-    if (!requeue) /* then the margin is no reason to wait for the batch system */
+    if (!requeue) /* do not wait for the batch system only for the margin */
         return batch->ask(&job, NULL) < 0 ? 0 : margin_check(&job, margin_s, err);
     if (batch->await(&job, err) < 0 || batch->requeue_check(&job, err) < 0)
         return error_prefix(err, FLAG);
     return margin_check(&job, margin_s, err);
 }
 
-/* A job that is cancelled, or whose time is over, is not running any more. */
+/* A job that was cancelled, or has reached its time limit, is not running any more. */
 bool requeue_is_due(const struct train_config *cfg, const struct run_outcome *outcome,
                     struct batch_job *job)
 {

@@ -9,13 +9,13 @@
 #include "launch/batch_system.h"
 #include "train/backend_executor.h"
 
-/* Before anything starts: is the job longer than the margin before its end, and could
- * it be requeued, if it is to be? RAYTRAIN_EINVAL says why not. */
+/* Before the run starts: is the job longer than the margin before its end, and can it
+ * be requeued if requested? RAYTRAIN_EINVAL says why not. */
 int job_check(const struct train_config *cfg, const struct options *opt,
               struct error *err);
-/* Is the job to be requeued after this outcome? Not if the user pressed Ctrl-C or
- * cancelled the job, and not a second time without a new checkpoint. True: *job is what
- * the batch system says of it. */
+/* Should the job be requeued after this outcome? Not if the user pressed Ctrl-C or
+ * cancelled the job, and not a second time without a new checkpoint. True: *job has the
+ * batch system's answer. */
 bool requeue_is_due(const struct train_config *cfg, const struct run_outcome *outcome,
                     struct batch_job *job);
 #endif

@@ -1,4 +1,4 @@
-/* restart_policy.c - see restart_policy.h. */
+/* restart_policy.c - the counts of failures, and the decision. */
 #include "train/restart_policy.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #define SAME_MAX    3    /* failures of one kind at one iteration: a bug */
-#define STARTS_MAX  3    /* in a row without having come together: do not count */
+#define STARTS_MAX  3    /* in a row that did not come together: not counted */
 #define IMMEDIATE_S 10.0 /* a failure within this time is immediate */
 #define DELAY_MAX_S 60.0
 
@@ -22,7 +22,7 @@ bool restart_policy_preempted(struct restart_policy *p, int n)
     return p->cfg->max_preemptions < 0 || p->preemptions <= p->cfg->max_preemptions;
 }
 
-/* Would the training fail in this way again, given the same input? */
+/* Would the training fail in the same way again, given the same input? */
 static bool is_own_doing(const struct failure *f)
 {
     switch (f->cause) {
@@ -81,7 +81,7 @@ static void counts_follow(struct restart_policy *p, const struct failed_attempt 
     p->last.iteration = a->iteration;
 }
 
-/* The machine has no room for the workers: that may take a moment to change. */
+/* The machine has no room for the workers, which may change in a moment. */
 static bool is_refused(const struct failure *f)
 {
     return f->cause == CAUSE_START && f->never_started;

@@ -1,12 +1,12 @@
 /*
  * restart_policy.h - FailureConfig's answer to a failed attempt: restart, after which
- * delay, or give up, and why. It has no clock and touches no file.
+ * delay, or give up, and why. It does not use a clock or files.
  *
- *   failure     of a worker, a hang, or a lost node: max_failures are allowed in a row; a
- *               newly published checkpoint resets the count, unless reset_on_progress is
- *               off.
- *   preemption  counts against max_preemptions alone; so do those of the job, after which
- *               Slurm may put it back into the queue.
+ *   failure     of a worker, a hang, or a lost node: max_failures are allowed in a row;
+ *               a newly published checkpoint resets the count, unless
+ *               reset_on_progress is off.
+ *   preemption  counts against max_preemptions only; so do those of the job, after
+ *               which Slurm may requeue it.
  *   resize      does not count.
  *   start       the workers did not come together, or there was no room for their
  *               processes: does not count, but from the fourth time in a row it is a
@@ -33,8 +33,8 @@
 struct failed_attempt {
     const struct failure *failure;
     double seconds;     /* its duration */
-    int64_t checkpoint; /* the newest published when it had ended; -1: none */
-    int64_t iteration;  /* the last one reported, or the one that it went on from */
+    int64_t checkpoint; /* the newest published at its end; -1: none */
+    int64_t iteration;  /* the last one reported, or the one where it started */
 };
 
 struct restart_policy {
@@ -45,7 +45,7 @@ struct restart_policy {
     int same;           /* in a row */
     int starts;         /* in a row that did not come together */
     int64_t checkpoint; /* the newest published at the last restart; -1: none */
-    struct {            /* the last failure that was the training's own */
+    struct {            /* the last failure caused by the training itself */
         enum attempt_cause cause;
         int signal, exit_status;
         int64_t iteration;
@@ -55,16 +55,16 @@ struct restart_policy {
 struct restart_decision {
     bool restart;
     double delay_s; /* before the restart */
-    int used, of;   /* of the budget that this one counts against; of < 0: no limit,
-                       used 0: it counts against none */
-    char why
-        [160]; /* why it gives up, if that is not obvious from the failure; else "" */
+    /* of the budget that this failure counts against; of < 0: no limit; used 0: it is
+     * not counted */
+    int used, of;
+    char why[160]; /* why it gives up, if the failure does not show that; else "" */
 };
 
 /* cfg must outlive it; checkpoint is the newest published, -1: none. */
 void restart_policy_init(struct restart_policy *policy,
                          const struct failure_config *cfg, int64_t checkpoint);
-/* Count n preemptions of the job, too. False: there are more than FailureConfig
+/* Also count n preemptions of the job. False: there are more than FailureConfig
  * allows. */
 bool restart_policy_preempted(struct restart_policy *policy, int n);
 /* Would the same training, given the same input, fail in this way again? */

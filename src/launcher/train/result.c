@@ -1,3 +1,4 @@
+/* result.c - the Result composed from the records of the run, and result.h5. */
 #include "train/result.h"
 
 #include <errno.h>

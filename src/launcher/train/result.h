@@ -22,9 +22,10 @@ int result_create(const char *run_dir, const struct train_config *cfg,
 /* Write RUN/result.h5: Result, all reports that count, all attempts. */
 int result_write(const char *run_dir, const struct metrics_table *reports,
                  const json_t *result, struct error *err);
-/* Remove what a process that was writing it has left. */
+/* Remove the temporary files of a process that was writing it. */
 void result_tidy(const char *run_dir);
-/* Remove it, and that, durably, before the run goes on. That there is none is no error. */
+/* Remove it durably before the run continues. If there is none, that is not an
+ * error. */
 int result_remove(const char *run_dir, struct error *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* run.c - opens and closes a run: its plan, its signals, and its event loop. */
 #include "train/run.h"
 
 #include "launch/batch_system.h"

@@ -1,7 +1,7 @@
 /*
- * run.h - one run, as the parts of this room share it: what was asked for, where its
- * workers run, where its files are, and what it listens to. The trainer fills it; what
- * it points to stays the trainer's.
+ * run.h - one run, as shared by the parts of this folder: its configuration, the nodes
+ * of its workers, its files, and its event loop. The trainer fills it, and owns what it
+ * points to.
  */
 #ifndef RAYTRAIN_TRAIN_RUN_H
 #define RAYTRAIN_TRAIN_RUN_H
@@ -18,11 +18,11 @@ struct run {
     const struct options *opt;
     const struct launcher_ops *launcher;
     struct attempt_planner *planner;
-    struct placement
-        plan;     /* of the current attempt, and of the next one after a plan */
+    struct placement plan; /* of the current attempt; after planning, of the next one */
     bool calls_again; /* trainer.h */
-    bool overlap; /* a step before the workers', or around this process, may hold what
-                     they need: they share it */
+    /* an earlier step, or the one around this process, may hold resources that the
+     * workers need: they share them */
+    bool overlap;
     const char *dir;
     const char *config;        /* the text of cfg, which each attempt keeps */
     const char *marker;        /* worker_env.h */
@@ -34,17 +34,17 @@ struct run {
     struct event_loop *loop;  /* reads stop, and what callbacks add */
 };
 
-/* Ask the launcher what there is, and plan the first attempt. RAYTRAIN_EFIT /
- * RAYTRAIN_ENOTSUP, as launcher.h's resources. */
+/* Ask the launcher for resources, and plan the first attempt. RAYTRAIN_EFIT and
+ * RAYTRAIN_ENOTSUP as in resources() of launcher.h. */
 int run_plan(struct run *run, struct error *err);
 
-/* From here on until run_close() no signal ends this process: a request to stop is an
- * event of run->loop. */
+/* Until run_close(), signals do not end this process: a request to stop is an event of
+ * run->loop. */
 int run_open(struct run *run, struct error *err);
-/* Frees the plans, too; a run that is zero but for borrowed pointers is fine. */
+/* Also frees the plans; a run that is zero except for borrowed pointers is fine. */
 void run_close(struct run *run);
 
-/* Turn the event loop for so many seconds. False: at once when a stop is asked for. */
+/* Run the event loop for `seconds`. False, at once, when a stop is requested. */
 bool run_wait(struct run *run, double seconds);
 
 #endif

@@ -1,3 +1,4 @@
+/* run_name.c - the patterns of a name, and where their numbers come from. */
 #include "train/run_name.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ static const struct {
     {'a', BATCH_TASK, "job array"},
 };
 
-/* NULL: there is none. A run of a sweep is a task without a job array, too. */
+/* NULL: none. A run of a sweep is also a task, without a job array. */
 static const char *number_of(const struct options *opt, enum batch_number number)
 {
     const struct batch_ops *batch = batch_find();
@@ -66,8 +67,8 @@ static void codes_find(const char *name, bool *of_array, bool *of_task)
     }
 }
 
-/* Would the job find no number for its name, or would its tasks share one run? Other
- * options for a batch job may make it an array. */
+/* Would the job lack a number for its name, or would its tasks share one run?
+ * Other batch options may also make it an array. */
 static int name_check(const struct options *opt, const char *name, struct error *err)
 {
     bool of_array, of_task;
@@ -92,7 +93,7 @@ static int name_check(const struct options *opt, const char *name, struct error 
 
 /* ---- The name of a run ---- */
 
-/* Print what the two characters at p stand for. */
+/* Print the text for the pattern at p. */
 static int code_print(const struct options *opt, FILE *out, const char *name,
                       const char *p, struct error *err)
 {

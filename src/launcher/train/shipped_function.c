@@ -1,4 +1,5 @@
-/* Copies the file of RAYTRAIN_FIT; its content is Python's affair. */
+/* shipped_function.c - copies the file of RAYTRAIN_FIT, whose content is defined by
+ * Python. */
 #include "train/shipped_function.h"
 
 #include <stdlib.h>
@@ -35,8 +36,8 @@ int shipped_function_keep(struct run *run, struct error *err)
     const char *shipped = getenv(FIT_VARIABLE);
     json_t *none = NULL;
 
-    /* Trees have no function; a job that Slurm requeues has the variable, and the file no
-     * more. */
+    /* Trees have no function. A job that Slurm requeued still has the variable, but not
+     * the file. */
     if (!run->cfg->train_func || !shipped || access(shipped, F_OK) < 0)
         return 0;
     return aside(run, "keep the training function", copy_work, run, &none, err);

@@ -1,7 +1,7 @@
 /*
- * start_obstacles.c - what keeps workers from starting, besides themselves: a node that
- * cannot start any, a step of an earlier attempt that holds what they need, a prolog, a
- * controller that does not answer.
+ * start_obstacles.c - external obstacles to starting workers: a node that cannot start
+ * any, a step of an earlier attempt that holds what they need, a prolog, a controller
+ * that does not answer.
  */
 #include "train/attempt.h"
 #include "util/argv.h"
@@ -11,8 +11,8 @@ static bool ready_wait(void *run, double seconds)
     return run_wait(run, seconds);
 }
 
-/* A node on which no worker could be started, though it answers: for a reason that
- * another node may not have. */
+/* A node that answers, but could not start workers: other nodes may not have its
+ * problem. */
 static bool node_avoid(struct attempt *a)
 {
     if (!a->outcome.failure.never_started || a->outcome.failure.rank >= 0 ||
@@ -23,8 +23,8 @@ static bool node_avoid(struct attempt *a)
     return true;
 }
 
-/* Before Slurm 22.05 a step shares the CPUs of another one only: what that has of
- * memory and GPUs stays taken until Slurm has noticed that its node is dead. */
+/* Before Slurm 22.05, steps share only CPUs: the memory and GPUs of the other step stay
+ * taken until Slurm has noticed that its node is dead. */
 static void held_nodes_leave(struct attempt *a, char *const *nodes)
 {
     callback_note(a->run->callbacks,
@@ -36,10 +36,9 @@ static void held_nodes_leave(struct attempt *a, char *const *nodes)
 }
 
 /*
- * Slurm has steps that nothing ends: where srun was killed early, or the tasks did not
- * come together (OpenPMIx 4.2). Nothing of such a step trains any more, but it keeps
- * its CPUs. Where one of this run's may be why an attempt did not start, what comes
- * next shares the nodes with it.
+ * Some steps never end in Slurm: if srun was killed early, or the tasks did not come
+ * together (OpenPMIx 4.2). Such a step no longer trains, but keeps its CPUs. If one of
+ * this run may be why an attempt did not start, later steps share the nodes with it.
  */
 static bool step_is_left(struct attempt *a)
 {
@@ -64,7 +63,8 @@ static void ready_note(void *run, const char *text)
     callback_note(((struct run *)run)->callbacks, "%s", text);
 }
 
-/* No group could be started because the batch system was not ready. It is by now. */
+/* True: the group could not be started because the batch system was not ready, but it
+ * is ready now. */
 static bool start_was_barred(struct attempt *a)
 {
     const struct launcher_ops *launcher = a->run->launcher;

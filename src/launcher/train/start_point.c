@@ -1,3 +1,5 @@
+/* start_point.c - the record of the first attempt compared with the given
+ * checkpoint. */
 #include "train/start_point.h"
 
 #include <errno.h>
@@ -9,13 +11,12 @@
 #include "run/run_dir.h"
 #include "util/quote.h"
 
-/* The run as it is found. */
+/* The existing run. */
 struct found {
     const char *run_dir;
     struct run_start start;
-    bool
-        saved; /* it has a checkpoint of its own, or one may be on the disk of a node */
-    bool needed; /* the file that it was started from */
+    bool saved;  /* it has its own checkpoint, or one may be on the disk of a node */
+    bool needed; /* the run needs the file that it was started from */
 };
 
 static int found_read(const char *run_dir, bool finished,
@@ -89,7 +90,7 @@ static int fail_foreign(const struct found *f, struct error *err)
 
 /* ---- Judge ---- */
 
-/* The path in a record of another user is not opened, unless it was typed, too. */
+/* The path in a record of another user is not opened, unless it was also typed. */
 static int foreign_judge(struct found *f, const struct train_config *cfg,
                          struct error *err)
 {
@@ -128,7 +129,7 @@ static int given_judge(const struct found *f, const struct train_config *cfg,
 }
 
 /* The configuration names the file as the record does: another name of the same file is
- * no other setting, except that the run may need the file where it is now. */
+ * not another setting, except that the run may need the file where it is now. */
 static int recorded_take(const struct found *f, struct train_config *cfg,
                          struct error *err)
 {

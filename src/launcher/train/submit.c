@@ -1,7 +1,8 @@
 /*
- * submit.c - see submit.h. The order: what could be refused at the start of the job is
- * refused now; the command line, once for the first start and once for those after a
- * requeue; the request, from which the launcher makes a script.
+ * submit.c - the run as a batch job. Everything that could be rejected at the start of
+ * the job is rejected now; then the command line is made, once for the first start and
+ * once for those after a requeue, and the request, from which the launcher makes a
+ * script.
  */
 #include "train/submit.h"
 
@@ -36,7 +37,7 @@ static int launcher_choose(const struct trainer *trainer,
         launcher_name(trainer->launcher));
 }
 
-/* Only a run that is continued may go back to the queue, and the first start is not. */
+/* Only a run that is continued may be requeued, and the first start is not. */
 static int requeue_fits(const struct trainer *trainer, struct error *err)
 {
     if (!trainer->cfg->run_config.requeue_on_stop || !trainer->opt->fresh)
@@ -46,7 +47,7 @@ static int requeue_fits(const struct trainer *trainer, struct error *err)
                      "the new run another --name in place of --fresh");
 }
 
-/* A name with %j names no run yet, so that none is found. */
+/* A name with %j does not name a run yet, so none is found. */
 static int run_check(const struct trainer *trainer, struct error *err)
 {
     const struct run_config *run = &trainer->cfg->run_config;
@@ -70,8 +71,8 @@ static int run_check(const struct trainer *trainer, struct error *err)
 
 /* ---- The command line ---- */
 
-/* A file as the job finds it. A command without a '/' is looked for in PATH again: a
- * prologue may change what it is. */
+/* The path by which the job finds the file. A command without a '/' is looked up in
+ * PATH again, since a prologue may change it. */
 static const char *operand(const struct trainer *trainer)
 {
     const char *typed = trainer->opt->submit.operands[0];
@@ -111,7 +112,7 @@ static int submit_command_make(const struct trainer *trainer, const char *self,
     return rc;
 }
 
-/* The same program in the job, whatever PATH is there. malloc'ed. */
+/* The path of this program, so that the job does not depend on PATH. malloc'ed. */
 static char *self_path(struct error *err)
 {
     char path[PATH_MAX];
@@ -128,8 +129,8 @@ static char *self_path(struct error *err)
     return copy;
 }
 
-/* --resume also starts a run, and goes together with --resume=CHECKPOINT. --fresh does
- * not survive a requeue. */
+/* --resume also starts a run, and can be combined with --resume=CHECKPOINT. --fresh is
+ * dropped after a requeue. */
 static int commands_make(const struct trainer *trainer, char ***command, char ***again,
                          struct error *err)
 {
@@ -191,7 +192,7 @@ static int prologues_read(const struct options *opt, char **text, struct error *
     return 0;
 }
 
-/* Is there somewhere to go on if a node is lost? */
+/* Can the run continue elsewhere if a node is lost? */
 static bool survives(const struct train_config *cfg)
 {
     return cfg->scaling_config.spare_nodes > 0 ||

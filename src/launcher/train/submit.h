@@ -1,4 +1,4 @@
-/* submit.h - the run as a batch job: the same command line, later and elsewhere. */
+/* submit.h - submits the run as a batch job with the same command line. */
 #ifndef RAYTRAIN_TRAIN_SUBMIT_H
 #define RAYTRAIN_TRAIN_SUBMIT_H
 
@@ -11,10 +11,10 @@ struct submission {
 };
 
 /*
- * Write the batch script for trainer->opt->submit, and submit it unless it is a dry run.
- * The configuration is validated, but its name is as it was typed (run_name.h). The job
- * continues its run when it comes back from the queue. RAYTRAIN_EINVAL if the run exists
- * and is neither to be continued nor set aside. RAYTRAIN_EFIT if the job would never
+ * Write the batch script for trainer->opt->submit, and submit it unless it is a dry
+ * run. The configuration is validated, but its name is as it was typed (run_name.h).
+ * The job continues its run after a requeue. RAYTRAIN_EINVAL if the run exists and
+ * should be neither continued nor set aside. RAYTRAIN_EFIT if the job would never
  * start.
  */
 int submit_run(const struct trainer *trainer, struct submission *out,

@@ -1,3 +1,5 @@
+/* sweep_runs.c - the runs as children, one after the other, and the settings of a
+ * single run. */
 #include "train/sweep_runs.h"
 
 #include <errno.h>
@@ -34,7 +36,7 @@ bool sweep_is_due(const struct options *opt)
 
 /* ---- One after the other ---- */
 
-/* Signals that are for the run. */
+/* Signals that are passed on to the run. */
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 struct sweep {
@@ -61,7 +63,7 @@ static int signals_open(struct sweep *s, sigset_t *before, struct error *err)
                                        "cannot wait for signals: %s", strerror(errno));
 }
 
-/* The run has got a signal of the terminal by itself. */
+/* A signal from the terminal has reached the run directly. */
 static int signals_pass(struct sweep *s, const struct child *run, struct error *err)
 {
     struct signalfd_siginfo info;
@@ -93,7 +95,7 @@ static int child_watch(struct sweep *s, struct child *run, int *wait_status,
     return 0;
 }
 
-/* This program, and what was typed, with the number of the run. */
+/* This program and its arguments, with the number of the run. */
 static int sweep_command_make(const struct sweep *s, int i, char ***out,
                               struct error *err)
 {
@@ -115,7 +117,7 @@ static int sweep_command_make(const struct sweep *s, int i, char ***out,
     return 0;
 }
 
-/* *status: of the run, as a shell has it. */
+/* *status: the exit status of the run, as in a shell. */
 static int one_run(struct sweep *s, int i, int *status, struct error *err)
 {
     struct child run = CHILD_INIT;
@@ -245,7 +247,7 @@ static int array_ask(struct options *opt, int n, struct error *err)
     return asprintf(&opt->submit.array, "0-%d", n - 1) < 0 ? error_no_memory(err) : 0;
 }
 
-/* Each run has a name of its own. */
+/* Give each run its own name. */
 static int name_complete(struct train_config *cfg, struct error *err)
 {
     char **name = &cfg->run_config.name, *longer;

@@ -1,3 +1,5 @@
+/* trainer.c - fit(), what a run directory allows, and dry runs. Attempts are made by
+ * backend_executor.c. */
 #include "train/trainer.h"
 
 #include <stdlib.h>
@@ -31,7 +33,7 @@ static bool result_is(const char *run_dir, enum run_status ended)
     return is;
 }
 
-/* Callbacks are no property of the training. */
+/* Callbacks do not change the training. */
 static bool is_same_training(const char *before, const char *now)
 {
     struct config_changes changes;
@@ -71,9 +73,8 @@ static int config_save(const char *run_dir, const char *config, struct error *er
     return rc;
 }
 
-/* The attempts themselves, in a run directory that this process holds. An earlier
- * Result is removed before its configuration is replaced: if both are there, they must
- * agree. */
+/* Make the attempts, in a run directory locked by this process. An earlier Result is
+ * removed before its configuration is replaced: if both exist, they must agree. */
 static int run_attempts_make(struct run *run, const struct run_dir *dir,
                              struct run_outcome *outcome, struct error *err)
 {
@@ -96,7 +97,7 @@ static int run_attempts_make(struct run *run, const struct run_dir *dir,
 struct result_task {
     const struct run *run;
     const struct run_outcome *outcome;
-    bool again; /* it is there already */
+    bool again; /* the Result exists already */
 };
 
 static int result_work(void *arg, json_t **result, struct error *err)
@@ -114,8 +115,8 @@ static int result_work(void *arg, json_t **result, struct error *err)
     return rc;
 }
 
-/* Make the Result, and write it unless it is there already. If the lock is lost,
- * another process owns the run, and its Result. */
+/* Make the Result, and write it unless it exists already. If the lock is lost, another
+ * process owns the run, and its Result. */
 static int result_make(struct run *run, const struct run_outcome *outcome, bool again,
                        json_t **result, struct error *err)
 {
@@ -144,7 +145,7 @@ static bool is_wanted(void *arg)
     return event_loop_turn(run->loop, 0, NULL) >= 0 && !run->stop.count;
 }
 
-/* What the record of the first attempt is to have, or has. */
+/* The start of the run for the record of the first attempt, or from it. */
 static int start_measure(struct run *run, struct error *err)
 {
     if (predict_config_predicts(&run->cfg->predict))
@@ -155,7 +156,7 @@ static int start_measure(struct run *run, struct error *err)
                              &run->start, err);
 }
 
-/* The command line names the checkpoint that the run was started from before. */
+/* A note if the command line names the checkpoint that the run was started from. */
 static void start_report(const struct run *run)
 {
     int64_t newest = checkpoint_manager_newest(run->dir);
@@ -167,7 +168,7 @@ static void start_report(const struct run *run)
                       run->cfg->resume_from_checkpoint, (long long)newest);
 }
 
-/* An allocation is paid for whole. Neither PACK nor a small group uses all of its
+/* A note about idle nodes, which are paid for: PACK and small groups do not use all
  * nodes. */
 static void idle_report(const struct run *run)
 {
@@ -202,7 +203,7 @@ static int fit_in(struct run *run, const struct run_dir *dir, bool existed, bool
     return 0;
 }
 
-/* With the callbacks that the configuration names. */
+/* Runs with the callbacks of the configuration. */
 static int fit_with_callbacks(struct run *run, const struct run_dir *dir, bool existed,
                               const char *set_aside, struct run_outcome *outcome,
                               json_t **result, bool *again, struct error *err)
@@ -302,8 +303,8 @@ bool trainer_has_saved(const struct trainer *trainer)
     return saved || run->sync_config.staging_path;
 }
 
-/* Has this training ended before its first checkpoint? Copies in the memory of nodes are
- * removed before there is a Result, so there are none either. */
+/* Has this training ended before its first checkpoint? Copies in the memory of nodes
+ * are removed before the Result is written, so there are none. */
 static bool nothing_to_continue(const struct trainer *trainer)
 {
     enum run_standing standing;
@@ -314,7 +315,7 @@ static bool nothing_to_continue(const struct trainer *trainer)
     return standing == RUN_HAS_FAILED || standing == RUN_HAS_STOPPED;
 }
 
-/* Does no run go on, so that the checkpoint must be there? */
+/* Does a new run start, so that the checkpoint must exist? */
 static bool starts_anew(const struct trainer *trainer, const char *run_dir)
 {
     return trainer->opt->fresh || predict_config_predicts(&trainer->cfg->predict) ||
@@ -340,8 +341,8 @@ int trainer_settle(struct options *opt, struct train_config *cfg, struct error *
     return rc;
 }
 
-/* If there is nothing to continue, the same command line starts the run anew, and what is
- * there is set aside. */
+/* If there is nothing to continue, the same command line starts anew, and the old run
+ * is set aside. */
 static enum run_dir_mode entry_mode(const struct trainer *trainer)
 {
     if (trainer->opt->resume)

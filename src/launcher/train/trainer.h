@@ -15,7 +15,7 @@ struct trainer {
     const struct launcher_ops *launcher;
     /* Reports what the trainer waits for, before there are callbacks; may be NULL. */
     void (*report)(const char *text);
-    /* A run that has finished goes on: its function may find more to do. */
+    /* A run that has finished is called again: its function may find more to do. */
     bool calls_again;
 };
 
@@ -29,27 +29,27 @@ struct trainer {
 int trainer_fit(const struct trainer *trainer, struct run_outcome *outcome,
                 json_t **result, bool *again, struct error *err);
 
-/* Complete the configuration with what the run has on record: the checkpoint that it
- * was started from (start_point.h). Before all of the following, and without a lock. */
+/* Complete the configuration with the checkpoint that the run was started from
+ * (start_point.h). Call it before the following functions, without a lock. */
 int trainer_settle(struct options *opt, struct train_config *cfg, struct error *err);
 
-/* With --resume: may the run in the directory be continued with this configuration?
- * Looks without a lock, before anything that takes long; trainer_fit() looks again. */
+/* With --resume: may the run in the directory be continued with this configuration? An
+ * early check without a lock; trainer_fit() checks again. */
 int trainer_check(const struct trainer *trainer, struct error *err);
 
 enum run_standing {
     RUN_NOT_BEGUN,
-    RUN_INTERRUPTED, /* it has begun, but has no recorded end */
+    RUN_INTERRUPTED, /* it began, but has no recorded end */
     RUN_HAS_FINISHED,
     RUN_HAS_STOPPED,
     RUN_HAS_FAILED
 };
 
-/* The state of the run by its records alone, for a process that has not seen it end.
- * One that has finished with another configuration is interrupted: there is more to
- * do. */
+/* The state of the run by its records only, for a process that has not seen it end. A
+ * run that finished with another configuration counts as interrupted, since there is
+ * more to do. */
 enum run_standing trainer_standing(const struct trainer *trainer);
-/* Does the run have a checkpoint, by the names of files alone? With a staging_path there
+/* Does the run have a checkpoint, judged by file names only? With a staging_path there
  * may be one on the disk of a node. */
 bool trainer_has_saved(const struct trainer *trainer);
 

@@ -1,3 +1,4 @@
+/* worker_group.c - the ranks behind launcher.h, and a start that failed as an end. */
 #include "train/worker_group.h"
 
 #include <signal.h>
@@ -16,12 +17,12 @@ struct worker_group {
     const struct placement *plan;
     const struct attempt_planner *planner;
     char *log_dir;
-    bool never_up; /* it could not be started, and may be another time */
-    struct launch_outcome outcome; /* then */
+    bool never_up; /* it could not be started, but another try may succeed */
+    struct launch_outcome outcome; /* in that case */
 };
 
-/* No room for another process, a helper that died: that passes, so that it is for
- * FailureConfig to decide whether it is tried again. */
+/* No room for another process, or a helper that died: such errors pass, so
+ * FailureConfig decides whether to try again. */
 static int start_failed(struct worker_group *g, const struct error *why,
                         struct error *err)
 {

@@ -11,9 +11,9 @@
 struct worker_group;
 
 /*
- * Start a command on every rank of spec->plan: the workers of an attempt, or any other;
- * what they find in their environment and in the log directory is the caller's. The
- * plan and the planner, which knows of lost nodes (NULL: none can be), must outlive the
+ * Start a command on every rank of spec->plan: the workers of an attempt, or others;
+ * the caller prepares their environment and the log directory. The plan and the
+ * planner, which knows the lost nodes (NULL: nodes cannot be lost), must outlive the
  * group. RAYTRAIN_ENOMEM and RAYTRAIN_ECOMM of a launcher are not errors here: the
  * group ends at once, with an outcome that says so.
  */
@@ -32,7 +32,7 @@ int worker_group_stop(struct worker_group *g, struct error *err); /* ask */
 /* Ask them to stop at their next report with a checkpoint. */
 int worker_group_stop_at_checkpoint(struct worker_group *g, struct error *err);
 int worker_group_kill(struct worker_group *g, struct error *err); /* now */
-/* Now, and the workers on nodes that the planner calls lost are not waited for. */
+/* Kill them now, without waiting for workers on lost nodes of the planner. */
 int worker_group_abandon(struct worker_group *g, struct error *err);
 void worker_group_destroy(struct worker_group *g); /* NULL is fine; leaves nothing */
 
