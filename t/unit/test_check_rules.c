@@ -13,27 +13,18 @@
 #include "check/check.h"
 #include "config/train_config.h"
 #include "protocol/site_report.h"
+#include "config_fixture.h"
 
 extern const struct check_ops check_node, check_gpu, check_device, check_mpi,
     check_shared_storage;
 
-static struct train_config cfg;
 static struct findings findings;
 static size_t n_nodes; /* that had room for workers */
 
-static int setup(void **state)
-{
-    (void)state;
-    train_config_init(&cfg);
-    return 0;
-}
-
 static int teardown(void **state)
 {
-    (void)state;
     findings_clear(&findings);
-    train_config_clear(&cfg);
-    return 0;
+    return config_teardown(state);
 }
 
 /* The findings of a check on the report of workers in this text. */
@@ -351,7 +342,7 @@ static void what_workers_tried_with_devices_is_judged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, config_setup, teardown)
         TEST(limits_of_a_node_are_judged),
         TEST(space_of_a_node_is_judged),
         TEST(versions_of_raytrain_are_compared),

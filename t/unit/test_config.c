@@ -11,26 +11,9 @@
 #include <cmocka.h>
 
 #include "config/train_config.h"
+#include "config_fixture.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
-
-static struct train_config cfg;
-static struct error err;
-
-static int setup(void **state)
-{
-    (void)state;
-    train_config_init(&cfg);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    train_config_clear(&cfg);
-    train_config_clear(&cfg); /* twice is fine */
-    return 0;
-}
 
 static void merge(const char *text)
 {
@@ -452,7 +435,7 @@ static void unreadable_files_are_refused(void **state)
     assert_int_equal(err.code, RAYTRAIN_ENOTFOUND);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, config_setup, config_teardown)
 
 int main(void)
 {

@@ -23,58 +23,7 @@
 #include "device/devices.h"
 #include "device/stream.h"
 #include "raytrain.h"
-
-#define STANDIN "t/device/libcuda.so.1"
-
-/* ---- The stand-in, as the user's own calls see it ---- */
-
-static int (*primary_retain)(void **, int), (*primary_release)(int);
-static int (*set_current)(void *), (*get_current)(void **);
-static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
-static int (*launch)(void *, void (*)(void *), void *), (*count)(void);
-static void *(*inside)(uint64_t);
-static int (*synchronize)(void *);
-static int (*stream_create)(void **, unsigned int), (*stream_destroy)(void *);
-static int (*begin_capture)(void *, int), (*end_capture)(void *, void **);
-static int (*fault)(void *);
-static void (*reset)(int);
-
-static void find(void *object, const char *name, void *place)
-{
-    void *symbol = dlsym(object, name);
-
-    assert_non_null(symbol);
-    memcpy(place, &symbol, sizeof symbol);
-}
-
-/* A library that is loaded is found by its name, wherever it is. */
-static void standin_load(void)
-{
-    const char *build = getenv("top_builddir");
-    char path[4096];
-    void *object;
-
-    snprintf(path, sizeof path, "%s/" STANDIN, build ? build : ".");
-    object = dlopen(path, RTLD_NOW);
-    if (!object)
-        fail_msg("%s", dlerror());
-    find(object, "cuDevicePrimaryCtxRetain", &primary_retain);
-    find(object, "cuDevicePrimaryCtxRelease_v2", &primary_release);
-    find(object, "cuCtxSetCurrent", &set_current);
-    find(object, "cuCtxGetCurrent", &get_current);
-    find(object, "cuMemAlloc_v2", &mem_alloc);
-    find(object, "cuMemFree_v2", &mem_free);
-    find(object, "cuStreamSynchronize", &synchronize);
-    find(object, "cuStreamCreate", &stream_create);
-    find(object, "cuStreamDestroy_v2", &stream_destroy);
-    find(object, "cuStreamBeginCapture_v2", &begin_capture);
-    find(object, "cuStreamEndCapture", &end_capture);
-    find(object, "standin_fault", &fault);
-    find(object, "standin_reset", &reset);
-    find(object, "standin_launch", &launch);
-    find(object, "standin_count", &count);
-    find(object, "standin_inside", &inside);
-}
+#include "device_standin.h"
 
 /* Memory of a GPU, whose primary context is current then. */
 static void *device_alloc(int device, size_t n)
@@ -82,9 +31,9 @@ static void *device_alloc(int device, size_t n)
     void *context;
     uint64_t p;
 
-    assert_int_equal(primary_retain(&context, device), 0);
-    assert_int_equal(set_current(context), 0);
-    assert_int_equal(mem_alloc(&p, n), 0);
+    assert_int_equal(standin.primary_retain(&context, device), 0);
+    assert_int_equal(standin.set_current(context), 0);
+    assert_int_equal(standin.mem_alloc(&p, n), 0);
     return (void *)(uintptr_t)p;
 }
 
@@ -93,13 +42,13 @@ static void device_free(int device, void *p)
 {
     void *context;
 
-    assert_int_equal(primary_retain(&context, device), 0);
-    assert_int_equal(set_current(context), 0);
-    assert_int_equal(mem_free((uintptr_t)p), 0);
-    assert_int_equal(primary_release(device), 0);
-    assert_int_equal(primary_release(device), 0);
+    assert_int_equal(standin.primary_retain(&context, device), 0);
+    assert_int_equal(standin.set_current(context), 0);
+    assert_int_equal(standin.mem_free((uintptr_t)p), 0);
+    assert_int_equal(standin.primary_release(device), 0);
+    assert_int_equal(standin.primary_release(device), 0);
     device_end();
-    assert_int_equal(count(), 0);
+    assert_int_equal(standin.count(), 0);
 }
 
 struct fill {
@@ -116,7 +65,7 @@ static unsigned char byte_of(unsigned char first, size_t i)
 static void fill_run(void *arg)
 {
     const struct fill *f = arg;
-    unsigned char *to = inside((uintptr_t)f->p);
+    unsigned char *to = standin.inside((uintptr_t)f->p);
 
     for (size_t i = 0; i < f->n; i++)
         to[i] = byte_of(f->first, i);
@@ -132,7 +81,7 @@ static void sight_run(void *arg)
 {
     const struct sight *s = arg;
 
-    memcpy(s->seen, inside((uintptr_t)s->p), s->n);
+    memcpy(s->seen, standin.inside((uintptr_t)s->p), s->n);
 }
 
 /* ---- Tests ---- */
@@ -150,7 +99,7 @@ static void a_copy_to_the_host_has_what_was_queued_before(void **state)
         struct fill fill = {p, n, (unsigned char)k};
         struct error err;
 
-        assert_int_equal(launch(NULL, fill_run, &fill), 0);
+        assert_int_equal(standin.launch(NULL, fill_run, &fill), 0);
         assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, n, &err), 0);
         for (size_t i = 0; i < n; i++)
             if (got[i] != byte_of((unsigned char)k, i))
@@ -194,13 +143,13 @@ static void a_copy_to_a_device_is_between_what_is_queued_before_and_after(void *
 
         for (size_t i = 0; i < n; i++)
             sent[i] = byte_of((unsigned char)k, i);
-        assert_int_equal(launch(NULL, fill_run, &fill), 0);
+        assert_int_equal(standin.launch(NULL, fill_run, &fill), 0);
         if (k % 2 == 1)
             assert_int_equal(device_copy_in(RAYTRAIN_CUDA, 1, p, sent, n, &err), 0);
         else
             store(p, n, sent, k == 4 ? 3000001 : DEVICE_PIECE_BYTES);
-        assert_int_equal(launch(NULL, sight_run, &sight), 0);
-        assert_int_equal(synchronize(NULL), 0);
+        assert_int_equal(standin.launch(NULL, sight_run, &sight), 0);
+        assert_int_equal(standin.synchronize(NULL), 0);
         assert_memory_equal(got, sent, n);
         device_free(1, p);
         free(sent);
@@ -245,12 +194,12 @@ static void pointers_that_are_not_what_they_are_said_to_be_are_refused(void **st
     assert_false(is_one);
     assert_int_equal(device_store_begin(RAYTRAIN_CUDA, 0, host, 1, 1, &s, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
-    assert_int_equal(mem_free((uintptr_t)p), 0);
+    assert_int_equal(standin.mem_free((uintptr_t)p), 0);
     refused(0, p, 64, "or was freed");
-    assert_int_equal(mem_free((uintptr_t)next), 0);
+    assert_int_equal(standin.mem_free((uintptr_t)next), 0);
     p = device_alloc(0, 64);
-    primary_release(0);
-    primary_release(0);
+    standin.primary_release(0);
+    standin.primary_release(0);
     device_free(0, p);
 }
 
@@ -261,19 +210,19 @@ static void the_callers_device_is_current_again(void **state)
     char host[64];
 
     (void)state;
-    assert_int_equal(get_current(&before), 0);
+    assert_int_equal(standin.get_current(&before), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, host, 64, &err), 0);
-    assert_int_equal(get_current(&after), 0);
+    assert_int_equal(standin.get_current(&after), 0);
     assert_ptr_equal(before, after);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, host, host, 64, &err), -1);
-    assert_int_equal(get_current(&after), 0);
+    assert_int_equal(standin.get_current(&after), 0);
     assert_ptr_equal(before, after);
     store(q, 8, (const unsigned char *)"12345678", 8);
     device_end();
-    assert_int_equal(get_current(&after), 0);
+    assert_int_equal(standin.get_current(&after), 0);
     assert_ptr_equal(before, after);
-    assert_int_equal(mem_free((uintptr_t)q), 0);
-    assert_int_equal(primary_release(1), 0);
+    assert_int_equal(standin.mem_free((uintptr_t)q), 0);
+    assert_int_equal(standin.primary_release(1), 0);
     device_free(0, p);
 }
 
@@ -286,10 +235,10 @@ static void copies_follow_the_stream_of_the_caller(void **state)
     void *stream;
 
     (void)state;
-    assert_int_equal(stream_create(&stream, 1), 0);
+    assert_int_equal(standin.stream_create(&stream, 1), 0);
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, stream, &err), 0);
-    assert_int_equal(launch(stream, fill_run, &early), 0);
-    assert_int_equal(launch(NULL, fill_run, &late), 0);
+    assert_int_equal(standin.launch(stream, fill_run, &early), 0);
+    assert_int_equal(standin.launch(NULL, fill_run, &late), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
     assert_int_equal(got[0], byte_of(7, 0));
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, NULL, &err), 0);
@@ -297,7 +246,7 @@ static void copies_follow_the_stream_of_the_caller(void **state)
     assert_int_equal(got[0], byte_of(77, 0));
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 2, NULL, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
-    assert_int_equal(stream_destroy(stream), 0);
+    assert_int_equal(standin.stream_destroy(stream), 0);
     device_free(0, p);
 }
 
@@ -308,24 +257,24 @@ static void a_stream_that_cannot_be_used_is_refused(void **state)
     void *stream;
 
     (void)state;
-    assert_int_equal(stream_create(&stream, 1), 0);
+    assert_int_equal(standin.stream_create(&stream, 1), 0);
     q = device_alloc(1, 16);
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 1, stream, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
     assert_non_null(strstr(err.text, "is not one of CUDA GPU 1"));
-    assert_int_equal(mem_free((uintptr_t)q), 0);
-    assert_int_equal(primary_release(1), 0);
+    assert_int_equal(standin.mem_free((uintptr_t)q), 0);
+    assert_int_equal(standin.primary_release(1), 0);
     q = device_alloc(0, 16);
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, stream, &err), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
-    assert_int_equal(stream_destroy(stream), 0);
+    assert_int_equal(standin.stream_destroy(stream), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EFAILED);
     assert_non_null(strstr(err.text, "or NULL, by raytrain_set_stream()"));
     assert_int_equal(device_set_stream(RAYTRAIN_CUDA, 0, NULL, &err), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
-    assert_int_equal(mem_free((uintptr_t)q), 0);
-    assert_int_equal(primary_release(0), 0);
+    assert_int_equal(standin.mem_free((uintptr_t)q), 0);
+    assert_int_equal(standin.primary_release(0), 0);
     device_free(0, p);
 }
 
@@ -346,8 +295,8 @@ static void *capture_begin(unsigned int flags)
 {
     void *stream;
 
-    assert_int_equal(stream_create(&stream, flags), 0);
-    assert_int_equal(begin_capture(stream, 0), 0);
+    assert_int_equal(standin.stream_create(&stream, flags), 0);
+    assert_int_equal(standin.begin_capture(stream, 0), 0);
     return stream;
 }
 
@@ -355,9 +304,9 @@ static void capture_end(void *stream)
 {
     void *graph = NULL;
 
-    assert_int_equal(end_capture(stream, &graph), 0);
+    assert_int_equal(standin.end_capture(stream, &graph), 0);
     assert_non_null(graph);
-    assert_int_equal(stream_destroy(stream), 0);
+    assert_int_equal(standin.stream_destroy(stream), 0);
 }
 
 /* Opening the library and the GPU is a part of it. */
@@ -369,7 +318,7 @@ static void a_graph_is_captured_meanwhile(void **state)
     void *stream = capture_begin(1);
 
     (void)state;
-    assert_int_equal(launch(NULL, fill_run, &fill), 0);
+    assert_int_equal(standin.launch(NULL, fill_run, &fill), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
     assert_int_equal(got[3], byte_of(7, 3));
     capture_end(stream);
@@ -397,7 +346,7 @@ static void a_reset_is_noticed_and_a_device_can_be_used_again(void **state)
     assert_int_equal(device_stream_create(RAYTRAIN_CUDA, 0, &s, &err), 0);
     assert_int_equal(device_mark_init(s, &mark, &err), 0);
     assert_int_equal(device_mark_set(s, &mark, &err), 0);
-    reset(0);
+    standin.reset(0);
     assert_int_equal(device_mark_test(s, &mark, &reached, &err), -1);
     assert_non_null(strstr(err.text, "CUDA GPU 0 was reset"));
     assert_int_equal(devices_check(&err), 0);
@@ -416,16 +365,16 @@ static void a_kernel_that_fails_is_noticed(void **state)
     (void)state;
     assert_int_equal(devices_check(&err), 0);
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), 0);
-    assert_int_equal(fault(NULL), 0);
+    assert_int_equal(standin.fault(NULL), 0);
     assert_int_equal(devices_check(&err), 0); /* it does not wait */
     assert_int_equal(device_fetch(RAYTRAIN_CUDA, 0, p, got, 16, &err), -1);
     assert_non_null(strstr(err.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
     assert_int_equal(devices_check(&err), -1);
     assert_non_null(strstr(err.text, "CUDA GPU 0 has failed: CUDA's "));
     assert_non_null(strstr(err.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
-    reset(0);
+    standin.reset(0);
     device_end();
-    assert_int_equal(count(), 0);
+    assert_int_equal(standin.count(), 0);
 }
 
 /* ---- Streams of the library's own ---- */
@@ -456,7 +405,7 @@ static void a_stream_is_ordered_with_that_of_the_caller(void **state)
     assert_int_equal(device_stream_create(RAYTRAIN_CUDA, 1, &in, &err), 0);
     assert_int_equal(device_mark_init(out, &mark, &err), 0);
     assert_int_equal(device_pinned_alloc(out, 16, (void **)&pinned, &err), 0);
-    assert_int_equal(launch(NULL, fill_run, &fill), 0);
+    assert_int_equal(standin.launch(NULL, fill_run, &fill), 0);
     assert_int_equal(device_stream_after_caller(out, &err), 0);
     assert_int_equal(device_stream_copy_out(out, pinned, p, 16, &err), 0);
     assert_int_equal(device_mark_set(out, &mark, &err), 0);
@@ -467,8 +416,8 @@ static void a_stream_is_ordered_with_that_of_the_caller(void **state)
     memset(pinned, 99, 16);
     assert_int_equal(device_stream_copy_in(in, p, pinned, 16, &err), 0);
     assert_int_equal(device_stream_before_caller(in, &err), 0);
-    assert_int_equal(launch(NULL, sight_run, &sight), 0);
-    assert_int_equal(synchronize(NULL), 0);
+    assert_int_equal(standin.launch(NULL, sight_run, &sight), 0);
+    assert_int_equal(standin.synchronize(NULL), 0);
     assert_memory_equal(seen, pinned, 16);
     device_pinned_free(out, pinned);
     device_mark_clear(out, &mark);
@@ -551,7 +500,7 @@ static void a_failure_of_the_library_is_reported_and_leaves_nothing(void **state
     struct fill fill = {p, n, 5};
 
     (void)state;
-    assert_int_equal(launch(NULL, fill_run, &fill), 0);
+    assert_int_equal(standin.launch(NULL, fill_run, &fill), 0);
     for (size_t k = 0; k < sizeof failing / sizeof failing[0]; k++) {
         size_t name = strcspn(failing[k], ":");
         struct error err = {0};
@@ -592,7 +541,8 @@ static void library_case(const char *variable, const char *value, const char *sa
         rc = device_check(RAYTRAIN_CUDA, 0, &x, 1, &err);
         if (rc < 0 && err.code == RAYTRAIN_ENOTSUP && strstr(err.text, says))
             _exit(0);
-        if (!count && dlopen("libcuda.so.1", RTLD_NOW)) /* a machine with a GPU */
+        if (!standin.count &&
+            dlopen("libcuda.so.1", RTLD_NOW)) /* a machine with a GPU */
             _exit(0);
         fprintf(stderr, "# %s\n", err.text);
         _exit(1);
@@ -604,7 +554,7 @@ static void library_case(const char *variable, const char *value, const char *sa
 static void a_library_that_is_too_old_or_has_no_device_is_refused(void **state)
 {
     (void)state;
-    standin_load();
+    standin_load(NULL);
     library_case("STANDIN_CUDA_VERSION", "10020", "is for CUDA 10.2");
     library_case("STANDIN_CUDA_DEVICES", "0", "there is no CUDA GPU");
 }

@@ -20,48 +20,7 @@
 #include "device/device.h"
 #include "device/feed.h"
 #include "raytrain.h"
-
-#define STANDIN "t/device/libcuda.so.1"
-
-/* ---- The stand-in, as the user's own calls see it ---- */
-
-static int (*primary_retain)(void **, int), (*primary_release)(int);
-static int (*set_current)(void *);
-static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
-static int (*launch)(void *, void (*)(void *), void *), (*count)(void);
-static void *(*inside)(uint64_t);
-static int (*synchronize)(void *);
-
-static void find(void *object, const char *name, void *place)
-{
-    void *symbol = dlsym(object, name);
-
-    assert_non_null(symbol);
-    memcpy(place, &symbol, sizeof symbol);
-}
-
-static int standin_load(void **state)
-{
-    const char *build = getenv("top_builddir");
-    char path[4096];
-    void *object;
-
-    (void)state;
-    snprintf(path, sizeof path, "%s/" STANDIN, build ? build : ".");
-    object = dlopen(path, RTLD_NOW);
-    if (!object)
-        fail_msg("%s", dlerror());
-    find(object, "cuDevicePrimaryCtxRetain", &primary_retain);
-    find(object, "cuDevicePrimaryCtxRelease_v2", &primary_release);
-    find(object, "cuCtxSetCurrent", &set_current);
-    find(object, "cuMemAlloc_v2", &mem_alloc);
-    find(object, "cuMemFree_v2", &mem_free);
-    find(object, "cuStreamSynchronize", &synchronize);
-    find(object, "standin_launch", &launch);
-    find(object, "standin_count", &count);
-    find(object, "standin_inside", &inside);
-    return 0;
-}
+#include "device_standin.h"
 
 /* Memory of GPU 0, whose primary context is current then. */
 static unsigned char *device_alloc(size_t n)
@@ -69,9 +28,9 @@ static unsigned char *device_alloc(size_t n)
     void *context;
     uint64_t p;
 
-    assert_int_equal(primary_retain(&context, 0), 0);
-    assert_int_equal(set_current(context), 0);
-    assert_int_equal(mem_alloc(&p, n), 0);
+    assert_int_equal(standin.primary_retain(&context, 0), 0);
+    assert_int_equal(standin.set_current(context), 0);
+    assert_int_equal(standin.mem_alloc(&p, n), 0);
     return (unsigned char *)(uintptr_t)p;
 }
 
@@ -79,10 +38,10 @@ static unsigned char *device_alloc(size_t n)
 static void device_free(void *p)
 {
     if (p)
-        assert_int_equal(mem_free((uintptr_t)p), 0);
-    assert_int_equal(primary_release(0), 0);
+        assert_int_equal(standin.mem_free((uintptr_t)p), 0);
+    assert_int_equal(standin.primary_release(0), 0);
     device_end();
-    assert_int_equal(count(), 0);
+    assert_int_equal(standin.count(), 0);
 }
 
 /* A kernel: n bytes become `value`, or, with `seen`, are copied there. */
@@ -96,7 +55,7 @@ struct kernel {
 static void kernel_run(void *arg)
 {
     const struct kernel *k = arg;
-    unsigned char *at = inside((uintptr_t)k->p);
+    unsigned char *at = standin.inside((uintptr_t)k->p);
 
     if (k->seen)
         memcpy(k->seen, at, k->n);
@@ -142,12 +101,12 @@ static void what_may_change_is_copied_when_settled(void **state)
     for (int save = 0; save < 2; save++) {
         device_copies_begin(c, to, ROOM);
         before.value = 10 + save;
-        assert_int_equal(launch(NULL, kernel_run, &before), 0);
+        assert_int_equal(standin.launch(NULL, kernel_run, &before), 0);
         start(c, p, to, false);
         assert_int_equal(device_copies_settle(c, &err), 0);
         all_are(to, N, 10 + save);
-        assert_int_equal(launch(NULL, kernel_run, &after), 0);
-        assert_int_equal(synchronize(NULL), 0);
+        assert_int_equal(standin.launch(NULL, kernel_run, &after), 0);
+        assert_int_equal(standin.synchronize(NULL), 0);
         assert_int_equal(device_copies_wait(c, &err), 0);
         all_are(to, N, 10 + save);
     }
@@ -178,14 +137,14 @@ static void what_stays_is_copied_later(void **state)
     memset(to, 77, ROOM);
     assert_int_equal(device_copies_create(&c, &err), 0);
     device_copies_begin(c, to, ROOM);
-    assert_int_equal(launch(NULL, kernel_run, &before), 0);
+    assert_int_equal(standin.launch(NULL, kernel_run, &before), 0);
     start(c, p, to, true);
     assert_int_equal(device_copies_settle(c, &err), 0);
     all_are(to, N, 77);
     assert_int_equal(device_copies_fence(c, &err), 0);
     all_are(to, N, 77);
-    assert_int_equal(launch(NULL, kernel_run, &after), 0);
-    assert_int_equal(synchronize(NULL), 0);
+    assert_int_equal(standin.launch(NULL, kernel_run, &after), 0);
+    assert_int_equal(standin.synchronize(NULL), 0);
     assert_int_equal(pthread_create(&thread, NULL, wait_run, c), 0);
     assert_int_equal(pthread_join(thread, &ok), 0);
     assert_non_null(ok);
@@ -206,7 +165,7 @@ static void memory_that_cannot_be_pinned_is_copied_to_at_once(void **state)
     assert_int_equal(device_copies_create(&c, &err), 0);
     setenv("STANDIN_CUDA_FAIL", "cuMemHostRegister_v2:1", 1);
     device_copies_begin(c, to, ROOM);
-    assert_int_equal(launch(NULL, kernel_run, &before), 0);
+    assert_int_equal(standin.launch(NULL, kernel_run, &before), 0);
     start(c, p, to, true);
     unsetenv("STANDIN_CUDA_FAIL");
     all_are(to, N, 1);
@@ -267,7 +226,7 @@ static void memory_is_pinned_ahead_and_grows(void **state)
     pin_elsewhere(c, to, ROOM);
     setenv("STANDIN_CUDA_FAIL", "cuMemHostRegister_v2:0", 1);
     device_copies_begin(c, to, ROOM);
-    assert_int_equal(launch(NULL, kernel_run, &before), 0);
+    assert_int_equal(standin.launch(NULL, kernel_run, &before), 0);
     start(c, p, to, true);
     unsetenv("STANDIN_CUDA_FAIL");
     assert_false(device_copies_refused(c, &err));
@@ -295,7 +254,7 @@ static void memory_of_which_only_the_beginning_can_be_pinned(void **state)
     pin_elsewhere(c, to, SEAM);
     setenv("STANDIN_CUDA_FAIL", "cuMemHostRegister_v2:0", 1);
     device_copies_begin(c, to, ROOM);
-    assert_int_equal(launch(NULL, kernel_run, &before), 0);
+    assert_int_equal(standin.launch(NULL, kernel_run, &before), 0);
     start(c, p, to, true);
     unsetenv("STANDIN_CUDA_FAIL");
     assert_true(device_copies_refused(c, &err));
@@ -323,7 +282,7 @@ static void memory_that_is_pinned_ahead_and_not_used_is_given_back(void **state)
     device_copies_destroy(c);
     free(to);
     device_end();
-    assert_int_equal(count(), 0);
+    assert_int_equal(standin.count(), 0);
 }
 
 static const char *const failing[] = {
@@ -349,7 +308,7 @@ static void a_copy_that_cannot_be_started_leaves_none_under_way(void **state)
         assert_non_null(strstr(err.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
         assert_int_equal(device_copies_wait(c, &err), 0);
         memset(to, 55, ROOM);
-        assert_int_equal(synchronize(NULL), 0);
+        assert_int_equal(standin.synchronize(NULL), 0);
         device_copies_destroy(c); /* runs what is left in its stream */
         all_are(to, ROOM, 55);
     }
@@ -410,8 +369,8 @@ static void several_threads_bring_pieces(void **state)
         assert_non_null(ok);
     }
     assert_int_equal(device_store_end(&store, &err), 0);
-    assert_int_equal(launch(NULL, kernel_run, &sight), 0);
-    assert_int_equal(synchronize(NULL), 0);
+    assert_int_equal(standin.launch(NULL, kernel_run, &sight), 0);
+    assert_int_equal(standin.synchronize(NULL), 0);
     for (int i = 0; i < PIECES; i++)
         all_are(got + (size_t)i * 1000, 1000, i + 1);
     device_free(p);
@@ -441,14 +400,14 @@ static void each_batch_is_there_for_what_is_queued_in_its_turn(void **state)
         assert_int_equal(device_feed_send(f, i % 2, n, &err), 0);
         assert_int_equal(device_feed_turn(f, i % 2, &err), 0);
         sights[i] = (struct kernel){device_feed_memory(f, i % 2), n, 0, seen[i]};
-        assert_int_equal(launch(NULL, kernel_run, &sights[i]), 0);
+        assert_int_equal(standin.launch(NULL, kernel_run, &sights[i]), 0);
     }
-    assert_int_equal(synchronize(NULL), 0);
+    assert_int_equal(standin.synchronize(NULL), 0);
     for (int i = 0; i < BATCHES; i++)
         all_are(seen[i], (size_t)(i + 1) * 1000, i + 1);
     device_feed_destroy(f);
     device_end();
-    assert_int_equal(count(), 0);
+    assert_int_equal(standin.count(), 0);
 }
 
 static void a_device_that_is_not_there_gets_no_batches(void **state)
@@ -459,7 +418,7 @@ static void a_device_that_is_not_there_gets_no_batches(void **state)
     (void)state;
     assert_int_equal(device_feed_create(RAYTRAIN_CUDA, 7, &f, &err), -1);
     assert_int_equal(err.code, RAYTRAIN_EINVAL);
-    assert_int_equal(count(), 0);
+    assert_int_equal(standin.count(), 0);
 }
 
 int main(void)

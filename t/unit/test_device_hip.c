@@ -21,41 +21,27 @@
 
 #include "device/device.h"
 #include "raytrain.h"
+#include "device_standin.h"
 
-#define STANDIN "t/device/libamdhip64.so.6"
-#define N       (DEVICE_PIECE_BYTES + 77)
+#define N (DEVICE_PIECE_BYTES + 77)
 
 static int (*get_device)(int *), (*set_device)(int), (*last_error)(void),
     (*count)(void);
 static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
 static int (*host_alloc)(void **, size_t, unsigned int), (*host_free)(void *);
 
-static void find(void *object, const char *name, void *place)
+static void hip_load(void)
 {
-    void *symbol = dlsym(object, name);
+    void *object = standin_open("libamdhip64.so.6");
 
-    assert_non_null(symbol);
-    memcpy(place, &symbol, sizeof symbol);
-}
-
-static void standin_load(void)
-{
-    const char *build = getenv("top_builddir");
-    char path[4096];
-    void *object;
-
-    snprintf(path, sizeof path, "%s/" STANDIN, build ? build : ".");
-    object = dlopen(path, RTLD_NOW);
-    if (!object)
-        fail_msg("%s", dlerror());
-    find(object, "hipGetDevice", &get_device);
-    find(object, "hipSetDevice", &set_device);
-    find(object, "standin_last_error", &last_error);
-    find(object, "standin_count", &count);
-    find(object, "cuMemAlloc_v2", &mem_alloc);
-    find(object, "cuMemFree_v2", &mem_free);
-    find(object, "hipHostMalloc", &host_alloc);
-    find(object, "hipHostFree", &host_free);
+    standin_find(object, "hipGetDevice", &get_device);
+    standin_find(object, "hipSetDevice", &set_device);
+    standin_find(object, "standin_last_error", &last_error);
+    standin_find(object, "standin_count", &count);
+    standin_find(object, "cuMemAlloc_v2", &mem_alloc);
+    standin_find(object, "cuMemFree_v2", &mem_free);
+    standin_find(object, "hipHostMalloc", &host_alloc);
+    standin_find(object, "hipHostFree", &host_free);
 }
 
 /* This GPU is current then. */
@@ -119,7 +105,7 @@ static void without_a_library_a_sentence_says_what_to_do(void **state)
 static void a_library_that_is_too_old_or_has_no_device_is_refused(void **state)
 {
     (void)state;
-    standin_load();
+    hip_load();
     library_case("STANDIN_HIP_VERSION", "40421401", "is of ROCm 4.4");
     library_case("STANDIN_CUDA_DEVICES", "0", "there is no HIP GPU");
 }

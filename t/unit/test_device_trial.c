@@ -16,25 +16,7 @@
 #include "device/devices.h"
 #include "probe/device_trial.h"
 #include "raytrain.h"
-
-static int (*count)(void);
-
-static int standin_load(void **state)
-{
-    const char *build = getenv("top_builddir");
-    char path[4096];
-    void *object, *symbol;
-
-    (void)state;
-    snprintf(path, sizeof path, "%s/t/device/libcuda.so.1", build ? build : ".");
-    object = dlopen(path, RTLD_NOW);
-    if (!object)
-        fail_msg("%s", dlerror());
-    symbol = dlsym(object, "standin_count");
-    assert_non_null(symbol);
-    memcpy(&count, &symbol, sizeof symbol);
-    return 0;
-}
+#include "device_standin.h"
 
 static void expect(json_t *devices, size_t i, const char *failed, bool missing)
 {
@@ -71,7 +53,7 @@ static void each_device_is_copied_to_and_from(void **state)
     expect(devices, 1, NULL, false);
     json_decref(devices);
     device_end();
-    assert_int_equal(count(), 0);
+    assert_int_equal(standin.count(), 0);
 }
 
 static void a_device_that_is_not_there_or_fails_is_said(void **state)
@@ -90,7 +72,7 @@ static void a_device_that_is_not_there_or_fails_is_said(void **state)
     expect(devices, 0, "cuMemcpyDtoHAsync_v2", false);
     json_decref(devices);
     device_end();
-    assert_int_equal(count(), 0);
+    assert_int_equal(standin.count(), 0);
 }
 
 static void what_many_workers_add_up_to_is_exact(void **state)

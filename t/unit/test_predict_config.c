@@ -12,23 +12,7 @@
 #include "config/config_key.h"
 #include "config/predict_config.h"
 #include "config/train_config.h"
-
-static struct train_config cfg;
-static struct error err;
-
-static int setup(void **state)
-{
-    (void)state;
-    train_config_init(&cfg);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    train_config_clear(&cfg);
-    return 0;
-}
+#include "config_fixture.h"
 
 static void expect_error(int rc, const char *holds)
 {
@@ -210,7 +194,7 @@ static void outputs_of_a_service_are_checked(void **state)
     expect_error(predict_config_validate(&cfg.predict, &err), "is there twice");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, config_setup, config_teardown)
 
 int main(void)
 {

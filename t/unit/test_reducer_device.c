@@ -18,45 +18,7 @@
 
 #include "device/device.h"
 #include "session/session.h"
-
-/* ---- The stand-in ---- */
-
-static int (*primary_retain)(void **, int), (*primary_release)(int);
-static int (*set_current)(void *), (*synchronize)(void *);
-static int (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
-static int (*launch)(void *, void (*)(void *), void *), (*count)(void);
-static void *(*inside)(uint64_t);
-
-static void find(void *object, const char *name, void *place)
-{
-    void *symbol = dlsym(object, name);
-
-    assert_non_null(symbol);
-    memcpy(place, &symbol, sizeof symbol);
-}
-
-static int standin_load(void **state)
-{
-    const char *build = getenv("top_builddir");
-    char path[4096];
-    void *object;
-
-    (void)state;
-    snprintf(path, sizeof path, "%s/t/device/libcuda.so.1", build ? build : ".");
-    object = dlopen(path, RTLD_NOW);
-    if (!object)
-        return -1;
-    find(object, "cuDevicePrimaryCtxRetain", &primary_retain);
-    find(object, "cuDevicePrimaryCtxRelease_v2", &primary_release);
-    find(object, "cuCtxSetCurrent", &set_current);
-    find(object, "cuStreamSynchronize", &synchronize);
-    find(object, "cuMemAlloc_v2", &mem_alloc);
-    find(object, "cuMemFree_v2", &mem_free);
-    find(object, "standin_launch", &launch);
-    find(object, "standin_count", &count);
-    find(object, "standin_inside", &inside);
-    return 0;
-}
+#include "device_standin.h"
 
 /* ---- A communicator of two ranks, of which the other one has one more at each place ---- */
 
@@ -198,17 +160,17 @@ static int setup(void **state)
     ctx.env.config = &config;
     n_started = 0;
     responds = true;
-    return primary_retain(&context, 0) || set_current(context) ||
-           mem_alloc(&memory, 3 * N * sizeof(float));
+    return standin.primary_retain(&context, 0) || standin.set_current(context) ||
+           standin.mem_alloc(&memory, 3 * N * sizeof(float));
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    if (mem_free(memory) || primary_release(0))
+    if (standin.mem_free(memory) || standin.primary_release(0))
         return -1;
     device_end();
-    return count(); /* nothing is left */
+    return standin.count(); /* nothing is left */
 }
 
 static raytrain_tensor gradient(int i)
@@ -224,7 +186,7 @@ static raytrain_tensor gradient(int i)
 static void fill_run(void *arg)
 {
     const raytrain_tensor *t = arg;
-    float *to = inside((uintptr_t)t->data);
+    float *to = standin.inside((uintptr_t)t->data);
     float first = (uintptr_t)t->data == memory ? 1 : 2;
 
     for (int k = 0; k < N; k++)
@@ -237,12 +199,12 @@ static void sight_run(void *arg)
 {
     const raytrain_tensor *t = arg;
 
-    memcpy(seen, inside((uintptr_t)t->data), sizeof seen);
+    memcpy(seen, standin.inside((uintptr_t)t->data), sizeof seen);
 }
 
 static void ready(raytrain_reducer *r, raytrain_tensor *t, size_t i)
 {
-    assert_int_equal(launch(NULL, fill_run, t), 0);
+    assert_int_equal(standin.launch(NULL, fill_run, t), 0);
     assert_int_equal(raytrain_reducer_ready(r, i), RAYTRAIN_OK);
 }
 
@@ -281,8 +243,8 @@ static void wait_does_not_wait_for_copies_to_the_device(void **state)
         ready(r, &g[1], 1);
         assert_int_equal(raytrain_reducer_wait(r), RAYTRAIN_OK);
         memset(started[1].buf, 0, 4); /* so the copy is still to come */
-        assert_int_equal(launch(NULL, sight_run, &g[1]), 0);
-        assert_int_equal(synchronize(NULL), 0);
+        assert_int_equal(standin.launch(NULL, sight_run, &g[1]), 0);
+        assert_int_equal(standin.synchronize(NULL), 0);
         assert_true(seen[0] == 0);
         for (int k = 1; k < N; k++)
             assert_true(seen[k] == 2.5F + (float)k);
@@ -344,7 +306,7 @@ static void a_failure_at_any_step_of_the_creation_leaves_nothing(void **state)
             if (rc == RAYTRAIN_OK)
                 raytrain_reducer_destroy(r);
             device_end();
-            assert_int_equal(count(), 2); /* the memory, and the context */
+            assert_int_equal(standin.count(), 2); /* the memory, and the context */
         }
     }
 }
@@ -361,7 +323,7 @@ static void destroy_gives_up_ranks_that_do_not_respond(void **state)
     ready(r, &g[0], 0);
     raytrain_reducer_destroy(r);
     device_end();
-    assert_int_equal(count(), 3); /* and pinned memory */
+    assert_int_equal(standin.count(), 3); /* and pinned memory */
     free(last_request);
     free(last_comm);
 }

@@ -11,23 +11,7 @@
 #include <cmocka.h>
 
 #include "config/train_config.h"
-
-static struct train_config cfg;
-static struct error err;
-
-static int setup(void **state)
-{
-    (void)state;
-    train_config_init(&cfg);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    train_config_clear(&cfg);
-    return 0;
-}
+#include "config_fixture.h"
 
 static const struct callbacks_config *callbacks(void)
 {
@@ -123,7 +107,7 @@ static void rendered_callbacks_read_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, config_setup, config_teardown)
         TEST(callbacks_are_names_and_groups),
         TEST(a_wrong_callback_is_refused_and_nothing_changes),
         TEST(a_callback_is_added_by_its_name_once),
