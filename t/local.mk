@@ -20,6 +20,7 @@ clean-local:
 	rm -rf stage html t/trash t/mypy-cache
 
 include t/check/local.mk
+include t/device/local.mk
 include t/cluster/local.mk
 
 dist_check_SCRIPTS += t/0001-layers.t
@@ -40,4 +41,3 @@ update-abi:
 .PHONY: update-abi
 include t/fuzz/local.mk
 include t/runs.mk
-EXTRA_DIST += t/check/fortran_wrappers.f90

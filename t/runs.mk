@@ -63,36 +63,7 @@ LONG_TESTS = t/1060-soak.t t/1061-python-soak.t t/1160-slurm-soak.t \
 dist_check_SCRIPTS += $(LONG_TESTS)
 TESTS += $(LONG_TESTS)
 
-check_PROGRAMS += t/check/train_main
-t_check_train_main_SOURCES = t/check/train_main.c
-t_check_train_main_LDFLAGS = $(AM_LDFLAGS) $(LIBRAYTRAIN_HERE)
-t_check_train_main_LDADD = $(LIBRAYTRAIN)
-
-check_PROGRAMS += t/check/scale_bare
-t_check_scale_bare_SOURCES = t/check/scale_bare.c
-t_check_scale_bare_LDADD = $(MPI_LIBS)
 EXTRA_DIST += t/scale/scale
-
-check_PROGRAMS += t/check/plain_mpi
-t_check_plain_mpi_SOURCES = t/check/plain_mpi.c
-t_check_plain_mpi_LDADD = $(MPI_LIBS)
-
-check_PROGRAMS += t/check/mpi_child
-t_check_mpi_child_SOURCES = t/check/mpi_child.c
-t_check_mpi_child_LDADD = $(MPI_LIBS)
-EXTRA_DIST += t/check/open_mpi/mpi.h
-
-EXTRA_DIST += t/check/standins/jax/__init__.py t/check/standins/jax/distributed.py \
-	t/check/standins/jax/numpy.py t/check/standins/jax/experimental/__init__.py \
-	t/check/standins/jax/experimental/multihost_utils.py
-EXTRA_DIST += t/check/file_circles.py t/check/meet.py t/check/messages.py t/check/mypy.ini \
-	t/check/named_paths.py t/check/python_docs.py \
-	t/check/python_layers.py t/check/tfevents.py
-
-check_PROGRAMS += t/check/train_gpu
-t_check_train_gpu_SOURCES = t/check/train_gpu.c
-t_check_train_gpu_LDFLAGS = $(AM_LDFLAGS) $(LIBRAYTRAIN_HERE)
-t_check_train_gpu_LDADD = $(LIBRAYTRAIN)
 
 EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/python.sh t/soak/train.py \
 	t/soak/slurm.sh t/soak/batch.sh scripts/soak
@@ -100,7 +71,6 @@ EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/python.sh t/soak/train.py \
 TORCH_TESTS = t/1330-torch.t t/1331-torch-nodes.t
 dist_check_SCRIPTS += $(TORCH_TESTS)
 TESTS += $(TORCH_TESTS)
-EXTRA_DIST += t/check/ddp_cases.py
 EXTRA_DIST += t/python-standins/lightning/__init__.py t/python-standins/lightning/fabric.py \
 	t/python-standins/lightning/pytorch/__init__.py \
 	t/python-standins/lightning/pytorch/callbacks.py \
@@ -109,41 +79,6 @@ EXTRA_DIST += t/python-standins/lightning/__init__.py t/python-standins/lightnin
 	t/python-standins/lightning/pytorch/plugins/environments.py \
 	t/python-standins/transformers/__init__.py t/python-standins/tensorflow/__init__.py \
 	t/python-standins/lightgbm/__init__.py
-
-# Stand-ins for the library of NVIDIA's driver, and for NCCL, each with the soname of the
-# library whose place it takes.
-EXTRA_DIST += t/device/standin_cuda.c t/device/standin_cuda.h t/device/standin_fail.h \
-	t/device/standin_nccl.c
-STANDINS = t/device/libcuda.so.1 t/device/libnccl.so.2 t/device/empty/libnccl.so.2
-check_DATA += $(STANDINS)
-CLEANFILES += $(STANDINS)
-STANDIN_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
-	$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS)
-t/device/libcuda.so.1: t/device/standin_cuda.c t/device/standin_cuda.h
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) -Wl,-soname,libcuda.so.1 -o $@ \
-		$(srcdir)/t/device/standin_cuda.c -lpthread
-t/device/libnccl.so.2: t/device/standin_nccl.c t/device/standin_cuda.h src/common/util/half.c
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) -Wl,-soname,libnccl.so.2 -o $@ \
-		-I$(srcdir)/src/common $(srcdir)/t/device/standin_nccl.c \
-		$(srcdir)/src/common/util/half.c -ldl -lpthread
-EXTRA_DIST += t/device/standin_mpi.c
-check_DATA += t/device/libcardmpi.so
-CLEANFILES += t/device/libcardmpi.so
-t/device/libcardmpi.so: t/device/standin_mpi.c
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) $(MPI_CFLAGS) -o $@ \
-		$(srcdir)/t/device/standin_mpi.c -ldl
-t/device/empty/libnccl.so.2:
-	$(AM_V_CCLD)$(MKDIR_P) t/device/empty && $(CC) $(SANITIZE_CFLAGS) -shared -fPIC \
-		-Wl,-soname,libnccl.so.2 -o $@ -x c /dev/null
-
-# A stand-in for NVML, likewise.
-EXTRA_DIST += t/device/standin_nvml.c
-check_DATA += t/device/libnvidia-ml.so.1
-CLEANFILES += t/device/libnvidia-ml.so.1
-t/device/libnvidia-ml.so.1: t/device/standin_nvml.c
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
-		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libnvidia-ml.so.1 -o $@ \
-		$(srcdir)/t/device/standin_nvml.c
 
 # For scripts/test gpu, on a machine with a GPU.
 EXTRA_DIST += t/gpu/gpu.sh t/gpu/tensors.c t/gpu/tensors.t t/gpu/mlp.t
@@ -154,55 +89,3 @@ EXTRA_DIST += t/frameworks/frameworks.sh t/frameworks/shared.py t/frameworks/tra
 	t/frameworks/lightning.t t/frameworks/train_lightning.py \
 	t/frameworks/transformers.t t/frameworks/train_transformers.py \
 	t/frameworks/accelerate.t t/frameworks/train_accelerate.py
-
-EXTRA_DIST += t/device/opened.c
-check_DATA += t/device/opened.so
-CLEANFILES += t/device/opened.so
-t/device/opened.so: t/device/opened.c
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
-		$(WARN_CFLAGS) $(CFLAGS) -o $@ $(srcdir)/t/device/opened.c -ldl
-
-EXTRA_DIST += t/device/standin_hip.c
-check_DATA += t/device/libamdhip64.so.6
-CLEANFILES += t/device/libamdhip64.so.6
-t/device/libamdhip64.so.6: t/device/standin_hip.c t/device/standin_cuda.c \
-		t/device/standin_cuda.h
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) -std=gnu11 -D_GNU_SOURCE -fPIC -shared \
-		$(WARN_CFLAGS) $(SANITIZE_CFLAGS) $(CFLAGS) -Wl,-soname,libamdhip64.so.6 -o $@ \
-		$(srcdir)/t/device/standin_hip.c -lpthread
-
-# The example's kernels for a GPU, compiled for the stand-in.
-EXTRA_DIST += t/device/runtime/cuda_runtime.h t/device/runtime/cublas_v2.h t/device/mlp_numbers.c
-if HAVE_OPENBLAS
-DEVICE_PARTS = share/examples/mlp_cuda.cu share/examples/mlp_kernels.h \
-	t/device/runtime/cuda_runtime.h t/device/runtime/cublas_v2.h t/device/libcuda.so.1
-DEVICE_INCLUDES = -I$(srcdir)/t/device/runtime -I$(srcdir)/t/device -I$(srcdir)/share/examples
-check_DATA += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_device \
-	t/device/mlp_numbers
-CLEANFILES += t/device/mlp_cuda.o t/device/fashion_mlp.so t/device/mlp_numbers_device \
-	t/device/mlp_numbers
-t/device/mlp_cuda.o: $(DEVICE_PARTS)
-	$(AM_V_CXX)$(MKDIR_P) t/device && $(CXX) -std=gnu++17 $(DEVICE_INCLUDES) -Wall -Wextra \
-		$(OPENBLAS_CFLAGS) $(SANITIZE_CFLAGS) $(CXXFLAGS) -fPIC -c -o $@ \
-		-x c++ $(srcdir)/share/examples/mlp_cuda.cu
-t/device/fashion_mlp.so: t/device/mlp_cuda.o share/examples/fashion_mlp.c share/examples/mlp.c \
-		share/examples/mlp.h
-	$(AM_V_CXXLD)$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) -fPIC -c -o t/device/fashion_mlp.o \
-		$(srcdir)/share/examples/fashion_mlp.c && \
-	$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) -fPIC -c -o t/device/mlp.o \
-		$(srcdir)/share/examples/mlp.c && \
-	$(CXX) $(SANITIZE_CFLAGS) -shared -o $@ t/device/fashion_mlp.o t/device/mlp.o \
-		t/device/mlp_cuda.o t/device/libcuda.so.1 $(OPENBLAS_LIBS) -lpthread -lm && \
-	rm -f t/device/fashion_mlp.o t/device/mlp.o
-t/device/mlp_numbers_device: t/device/mlp_numbers.c t/device/mlp_cuda.o
-	$(AM_V_CXXLD)$(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(DEVICE_INCLUDES) -c -o $@.o \
-		$(srcdir)/t/device/mlp_numbers.c && \
-	$(CXX) $(SANITIZE_CFLAGS) -o $@ $@.o t/device/mlp_cuda.o t/device/libcuda.so.1 \
-		$(OPENBLAS_LIBS) -lpthread -lm && rm -f $@.o
-t/device/mlp_numbers: t/device/mlp_numbers.c share/examples/mlp_cpu.c \
-		share/examples/mlp_kernels.h
-	$(AM_V_CCLD)$(MKDIR_P) t/device && $(CC) $(EXAMPLE_CFLAGS) $(CFLAGS) $(DEVICE_INCLUDES) \
-		$(OPENBLAS_CFLAGS) -o $@ $(srcdir)/t/device/mlp_numbers.c \
-		$(srcdir)/share/examples/mlp_cpu.c $(OPENBLAS_LIBS) -lm
-endif
-

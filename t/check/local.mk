@@ -53,3 +53,49 @@ t/check/needs_gone.so: t/check/needs_gone.c t/check/gone.c src/include/raytrain.
 		$(srcdir)/t/check/gone.c && \
 	$(CC) $(TRAIN_FUNC_FLAGS) -I$(top_srcdir)/src/include $(CFLAGS) -shared -fPIC \
 		-o $@ $(srcdir)/t/check/needs_gone.c -Lt/check -lgone
+
+# Programs that the scripts run,
+check_PROGRAMS += t/check/comm t/check/launch_run t/check/mpi_child t/check/own_gpus \
+	t/check/plain_mpi t/check/scale_bare t/check/serve_front t/check/store_sample
+t_check_comm_SOURCES = t/check/comm.c
+t_check_comm_LDADD = $(WORKER_LIBS)
+t_check_launch_run_SOURCES = t/check/launch_run.c
+t_check_launch_run_LDADD = $(LAUNCHER_LIBS)
+t_check_mpi_child_SOURCES = t/check/mpi_child.c
+t_check_mpi_child_LDADD = $(MPI_LIBS)
+t_check_own_gpus_SOURCES = t/check/own_gpus.c
+t_check_own_gpus_LDADD = $(WORKER_LIBS)
+t_check_plain_mpi_SOURCES = t/check/plain_mpi.c
+t_check_plain_mpi_LDADD = $(MPI_LIBS)
+t_check_scale_bare_SOURCES = t/check/scale_bare.c
+t_check_scale_bare_LDADD = $(MPI_LIBS)
+t_check_serve_front_SOURCES = t/check/serve_front.c
+t_check_serve_front_LDADD = $(SERVE_LIBS)
+t_check_store_sample_SOURCES = t/check/store_sample.c
+t_check_store_sample_LDADD = $(COMMON_LIBS)
+
+# programs that call raytrain_main(),
+check_PROGRAMS += t/check/train_gpu t/check/train_main
+t_check_train_gpu_SOURCES = t/check/train_gpu.c
+t_check_train_gpu_LDFLAGS = $(AM_LDFLAGS) $(LIBRAYTRAIN_HERE)
+t_check_train_gpu_LDADD = $(LIBRAYTRAIN)
+t_check_train_main_SOURCES = t/check/train_main.c
+t_check_train_main_LDFLAGS = $(AM_LDFLAGS) $(LIBRAYTRAIN_HERE)
+t_check_train_main_LDADD = $(LIBRAYTRAIN)
+
+# and clients of a PMIx server.
+check_PROGRAMS += t/check/pmix_client t/check/pmix_intruder
+t_check_pmix_client_SOURCES = t/check/pmix_client.c
+t_check_pmix_client_LDADD = $(PMIX_LIBS)
+t_check_pmix_intruder_SOURCES = t/check/pmix_intruder.c
+t_check_pmix_intruder_LDADD = $(PMIX_LIBS)
+
+EXTRA_DIST += t/check/ddp_cases.py t/check/file_circles.py t/check/fortran_wrappers.f90 \
+	t/check/meet.py t/check/messages.py t/check/mypy.ini t/check/named_paths.py \
+	t/check/open_mpi/mpi.h t/check/page_browser.py t/check/page_check.py \
+	t/check/python_docs.py t/check/python_layers.py t/check/sample_runs.py \
+	t/check/serve_browser.py t/check/serve_clients.py t/check/serve_front.py \
+	t/check/tfevents.py \
+	t/check/standins/jax/__init__.py t/check/standins/jax/distributed.py \
+	t/check/standins/jax/experimental/__init__.py \
+	t/check/standins/jax/experimental/multihost_utils.py t/check/standins/jax/numpy.py

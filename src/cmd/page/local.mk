@@ -32,4 +32,3 @@ src/cmd/page/assets.c: $(PAGE_ASSETS)
 PAGE_TESTS = t/2170-report-page.t t/2171-report-browser.t
 dist_check_SCRIPTS += $(PAGE_TESTS)
 TESTS += $(PAGE_TESTS)
-EXTRA_DIST += t/check/sample_runs.py t/check/page_check.py t/check/page_browser.py

@@ -34,11 +34,6 @@ UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_lar
 	t/unit/test_by_parts t/unit/test_shared_file t/unit/test_stripes t/unit/test_save_layout \
 	t/unit/test_plan_share t/unit/test_index_share t/unit/test_part_reader
 
-# Makes the files that the tests of raytrain-inspect look at.
-check_PROGRAMS += t/check/store_sample
-t_check_store_sample_SOURCES = t/check/store_sample.c
-t_check_store_sample_LDADD = $(COMMON_LIBS)
-
 store_tests = t/2100-inspect.t t/2110-export-diff.t t/2120-inspect-data.t t/2130-plot.t \
 	t/2140-compare.t t/2150-follow.t t/2160-directory.t t/2200-hdf5-tools.t
 dist_check_SCRIPTS += $(store_tests)

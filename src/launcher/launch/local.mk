@@ -10,7 +10,3 @@ liblauncher_a_SOURCES += \
 	src/launcher/launch/time_margin.c src/launcher/launch/time_margin.h
 
 UNIT_TESTS += t/unit/test_attempt_plan t/unit/test_placement t/unit/test_launcher
-
-check_PROGRAMS += t/check/launch_run
-t_check_launch_run_SOURCES = t/check/launch_run.c
-t_check_launch_run_LDADD = $(LAUNCHER_LIBS)

@@ -23,9 +23,4 @@ t/libexec/raytrain/raytrain-keeper t/libexec/raytrain/raytrain-pmix:
 EXTRA_t_unit_test_launch_local_DEPENDENCIES = t/libexec/raytrain/raytrain-keeper \
 	t/libexec/raytrain/raytrain-pmix
 EXTRA_t_unit_test_pmix_server_DEPENDENCIES = t/libexec/raytrain/raytrain-pmix
-check_PROGRAMS += t/check/pmix_client t/check/pmix_intruder
-t_check_pmix_client_SOURCES = t/check/pmix_client.c
-t_check_pmix_client_LDADD = $(PMIX_LIBS)
-t_check_pmix_intruder_SOURCES = t/check/pmix_intruder.c
-t_check_pmix_intruder_LDADD = $(PMIX_LIBS)
 endif

@@ -29,10 +29,5 @@ src/serve/http/front_page.c: src/serve/http/front_page.html
 
 UNIT_TESTS += t/unit/test_clients t/unit/test_listening
 
-check_PROGRAMS += t/check/serve_front
-t_check_serve_front_SOURCES = t/check/serve_front.c
-t_check_serve_front_LDADD = $(SERVE_LIBS)
-
 dist_check_SCRIPTS += t/1520-serve-front.t t/1525-serve-page.t
 TESTS += t/1520-serve-front.t t/1525-serve-page.t
-EXTRA_DIST += t/check/serve_clients.py t/check/serve_front.py t/check/serve_browser.py

@@ -11,10 +11,5 @@ libworker_a_SOURCES += \
 
 UNIT_TESTS += t/unit/test_backend t/unit/test_reduce t/unit/test_comm_ranks
 
-# A worker for the tests that start several ranks.
-check_PROGRAMS += t/check/comm
-t_check_comm_SOURCES = t/check/comm.c
-t_check_comm_LDADD = $(WORKER_LIBS)
-
 dist_check_SCRIPTS += t/0100-comm-cluster.t
 TESTS += t/0100-comm-cluster.t

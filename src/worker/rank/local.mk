@@ -12,7 +12,3 @@ libworker_a_SOURCES += \
 	src/worker/rank/stop.c src/worker/rank/stop.h
 
 UNIT_TESTS += t/unit/test_failure_record t/unit/test_gpu_share t/unit/test_heartbeat
-
-check_PROGRAMS += t/check/own_gpus
-t_check_own_gpus_SOURCES = t/check/own_gpus.c
-t_check_own_gpus_LDADD = $(WORKER_LIBS)
