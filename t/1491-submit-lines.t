@@ -51,7 +51,7 @@ test_expect_success 'tasks of an array may not share a run' '
 	$submit --array 0-2 --name lr-%a -- true && $submit --array 0-2 --name %j -- true &&
 	$submit --array 0-2 -- true
 '
-test_expect_success 'a word of --sbatch-args that belongs to no option is refused' '
+test_expect_success 'a word of --sbatch-args that does not belong to an option is refused' '
 	refused 2 "hello.*no option" --sbatch-args hello &&
 	refused 2 "hello.*no option" --sbatch-args "--exclusive=user hello" &&
 	refused 2 "two.*no option" --sbatch-args "-p one two" &&

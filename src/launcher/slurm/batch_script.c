@@ -92,10 +92,11 @@ static int words_check(char *const *words, struct error *err)
         const char *word = words[i];
 
         if (!is_option(word) && !may_follow)
-            return error_set(err, RAYTRAIN_EUSAGE,
-                             "--sbatch-args: %s belongs to no option; write options of "
-                             "sbatch, such as \"--exclusive --nodelist=n1\"",
-                             quote(word, quoted));
+            return error_set(
+                err, RAYTRAIN_EUSAGE,
+                "--sbatch-args: %s does not belong to an option; write options of "
+                "sbatch, such as \"--exclusive --nodelist=n1\"",
+                quote(word, quoted));
         may_follow = is_option(word) && !strchr(word, '=');
     }
     return 0;

@@ -440,7 +440,7 @@ static int requeue_check(const struct batch_job *job, struct error *err)
                          job->name);
     if (!job->may_requeue)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "job %s may not go back to the queue; submit it with sbatch "
+                         "job %s may not be requeued; submit it with sbatch "
                          "--requeue (now: scontrol update JobId=%s Requeue=1)",
                          job->name, job->name);
     if (!slurm_tool_exists("scontrol"))

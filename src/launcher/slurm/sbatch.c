@@ -110,7 +110,7 @@ static int sbatch_run(char *const *argv, const char *script, char **answer,
         rc = slurm_tool_answer(&spec, SBATCH_ANSWER_MAX_S, answer, err);
         if (rc < 0 && clock_now() - from >= SBATCH_ANSWER_MAX_S)
             error_set(err, RAYTRAIN_ENOTSUP,
-                      "Slurm's controller is away or busy: %s\n"
+                      "Slurm's controller does not answer or is busy: %s\n"
                       "  look with squeue --me whether the job is there before you try "
                       "again",
                       err->text);

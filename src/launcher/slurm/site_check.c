@@ -114,7 +114,7 @@ static enum verdict job_requeue_judge(const char *value, const char **meaning)
 static enum verdict preempt_mode(const char *value, const char **meaning)
 {
     if (strcasestr(value, "SUSPEND"))
-        *meaning = ": a run that is suspended may take its nodes for lost";
+        *meaning = ": a suspended run may consider its nodes lost";
     return *meaning && **meaning ? VERDICT_WARNING : VERDICT_OK;
 }
 
@@ -351,7 +351,7 @@ void slurm_site_check(const char *srun_args, struct findings *findings)
         finding_add(findings, TOPIC, "controller", VERDICT_WARNING,
                     "if runs are to use Slurm here, set SLURM_CONF to the path of "
                     "slurm.conf",
-                    "none is reached, and no slurm.conf is in a usual place");
+                    "none is reached, and the usual places have no slurm.conf");
         finding_add(findings, TOPIC, "PMIx plugin", VERDICT_SKIPPED,
                     "set SLURM_CONF, and check again", "there is no slurm.conf");
         answers_skip(findings);
