@@ -130,7 +130,7 @@ test_expect_success 'the only node with room stays in use' '
 	printf "%s\n" "echo xid 0 79 >>devices.\$(hostname)" "exit 1" >all.sh &&
 	expect_status 1 in_job -N1 -n4 --gpus-per-node=4 -- --name stays -n 4 --gpu \
 		--max-failures 1 -- sh all.sh &&
-	grep "node n1 stays in use in spite of its GPU, since the others have no room" err && test -d runs/stays/logs/attempt-1
+	grep "node n1 stays in use despite its GPU, because the others have no room" err && test -d runs/stays/logs/attempt-1
 '
 test_expect_success 'a run that is prepared for it does not count this as a failure' '
 	in_job -N2 --exclusive --gpus-per-node=4 -- --name prepared -n 1:2 --gpu -- sh fail.sh &&

@@ -135,10 +135,10 @@ static int errand_take(struct errand *e, json_t **answer, struct error *err)
         (raytrain_status)json_integer_value(json_object_get(all, "code"));
 
     if (!all)
-        return error_set(err, RAYTRAIN_EFAILED,
-                         "cannot %s: the process that was to do it has been killed, "
-                         "perhaps for want of memory",
-                         e->what);
+        return error_set(
+            err, RAYTRAIN_EFAILED,
+            "cannot %s: the process for this was killed, perhaps for lack of memory",
+            e->what);
     value = json_object_get(all, "answer");
     if (code == RAYTRAIN_OK && !json_is_null(value))
         *answer = json_incref(value);

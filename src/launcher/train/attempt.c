@@ -127,7 +127,7 @@ static void notice_write(const struct attempt *a)
                                 grace_s > 0 ? clock_unix_double() + grace_s : 0,
                                 &why) < 0)
         callback_note(a->run->callbacks,
-                      "the workers get no notice of the preemption: %s", why.text);
+                      "the workers are not notified of the preemption: %s", why.text);
 }
 
 static int workers_stop(struct attempt *a, const struct failure *why, struct error *err)
@@ -303,7 +303,7 @@ static bool output_is_known(struct attempt *a)
     if (!a->run->stop.hurried && waited < SHOWN_WAIT_S)
         return false;
     callback_note(a->run->callbacks,
-                  "the end of what the workers printed is not shown, since it was not "
+                  "the last output of the workers is not shown, because it was not "
                   "read in time: see %s",
                   a->log_dir);
     return true;

@@ -129,10 +129,11 @@ static int replan(struct backend_executor *ex, struct run_outcome *out,
 
 static void plan_announce(struct backend_executor *ex)
 {
-    callback_note(ex->run->callbacks,
-                  "going on from the latest checkpoint with %d worker%s on %zu node%s",
-                  ex->run->plan.workers, ex->run->plan.workers == 1 ? "" : "s",
-                  ex->run->plan.n_nodes, ex->run->plan.n_nodes == 1 ? "" : "s");
+    callback_note(
+        ex->run->callbacks,
+        "continuing from the latest checkpoint with %d worker%s on %zu node%s",
+        ex->run->plan.workers, ex->run->plan.workers == 1 ? "" : "s",
+        ex->run->plan.n_nodes, ex->run->plan.n_nodes == 1 ? "" : "s");
 }
 
 /* ---- Restarts ---- */

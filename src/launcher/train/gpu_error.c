@@ -26,7 +26,7 @@ static void node_decide(const struct gpu_error *e, struct attempt_planner *plann
                  "node %s is left out from now on, because of its GPU", e->node);
     else
         snprintf(decided, GPU_ERROR_DECIDED_MAX,
-                 "node %s stays in use in spite of its GPU, since the others have no "
+                 "node %s stays in use despite its GPU, because the others have no "
                  "room for the workers",
                  e->node);
 }

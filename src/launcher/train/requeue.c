@@ -19,7 +19,7 @@ static int requeue_check(const struct batch_ops *batch, const struct options *op
                               "to continue this run");
     if (!batch)
         return error_set(err, RAYTRAIN_EINVAL,
-                         FLAG " is for batch jobs of Slurm, and this is none "
+                         FLAG " is for batch jobs of Slurm, and this is not one "
                               "(SLURM_JOB_ID is not set); submit a script with sbatch");
     return 0;
 }

@@ -79,8 +79,8 @@ static int name_check(const struct options *opt, const char *name, struct error 
     if (of_array && !opt->submit.array && !opt->submit.sbatch_args)
         return error_set(
             err, RAYTRAIN_EINVAL,
-            "run_config.name: %s has a number of a job array, but this job "
-            "is none; add --array 0-2, or write %%%% for a percent sign",
+            "run_config.name: %s has a number of a job array, but this job is not one; "
+            "add --array 0-2, or write %%%% for a percent sign",
             quoted);
     if (opt->submit.array && !of_task)
         return error_set(err, RAYTRAIN_EINVAL,

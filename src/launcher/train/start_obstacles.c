@@ -29,7 +29,7 @@ static void held_nodes_leave(struct attempt *a, char *const *nodes)
 {
     callback_note(a->run->callbacks,
                   "a step of an earlier attempt, which Slurm has not ended yet, still "
-                  "holds memory or GPUs of %s%s: going on without",
+                  "holds memory or GPUs of %s%s: continuing without",
                   nodes[0], nodes[1] ? " and other nodes" : "");
     for (; *nodes; nodes++)
         attempt_planner_lose(a->run->planner, *nodes);

@@ -53,7 +53,7 @@ static int fail_other(const struct found *f, const char *given, struct error *er
     quote(given, is);
     return error_set(
         err, RAYTRAIN_EINVAL,
-        "the run %s was started %s%s, and cannot go on from %s\n"
+        "the run %s was started %s%s, and cannot continue from %s\n"
         "  to continue it: --resume, without a checkpoint\n"
         "  to start from that checkpoint: another --name, or --fresh, which sets the "
         "run aside",

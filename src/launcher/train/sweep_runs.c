@@ -170,9 +170,10 @@ static void say_end(const struct sweep *s, int done, int failed)
         rc = argv_appendf(&v, NULL, "%s/%s-%d", dir, made, i);
     if (rc == 0)
         rc = argv_join(v, &line, NULL);
-    if (rc == 0 && asprintf(&text, "%d of %d runs of the sweep are over, %d failed%s%s",
-                            done, s->n, failed, done > 1 ? "; to compare them: " : "",
-                            done > 1 ? line : "") >= 0) {
+    if (rc == 0 &&
+        asprintf(&text, "%d of %d runs of the sweep have ended, %d failed%s%s", done,
+                 s->n, failed, done > 1 ? "; to compare them: " : "",
+                 done > 1 ? line : "") >= 0) {
         s->say(text);
         free(text);
     }

@@ -163,7 +163,7 @@ static void start_report(const struct run *run)
 
     if (run->opt->warm && newest >= 0 && !run->opt->quiet)
         callback_note(run->callbacks,
-                      "the run was started from %s before: it goes on from its own "
+                      "the run was started from %s before: it continues from its own "
                       "newest checkpoint, of iteration %lld",
                       run->cfg->resume_from_checkpoint, (long long)newest);
 }
