@@ -9,8 +9,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "device/device.h"
-
 static const struct device_vendor *const vendors[] = {&cuda_vendor, &hip_vendor};
 
 static struct device *devices;
