@@ -209,9 +209,9 @@ static bool slot_choose(const struct shared *s, uint64_t first, uint64_t n,
     return oldest != UINT64_MAX;
 }
 
-/* Take a slot for `key`. Ranks that find the same band missing at once may take different
- * slots; but each looks at the others after it has taken its own, in an order that all
- * agree on, so that at most one of them sees no other, and keeps its slot. */
+/* Take a slot for `key`. Ranks that find the same band missing at once may take
+ * different slots; but each looks at the others after it has taken its own, in an order
+ * that all agree on, so that at most one of them sees no other, and keeps its slot. */
 static bool slot_take(struct shared *s, uint64_t first, uint64_t n, uint64_t slot,
                       uint64_t word, uint64_t key)
 {

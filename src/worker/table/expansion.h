@@ -25,9 +25,9 @@ int expansion_begin(struct expansion *e, uint64_t size, const char *path,
 /* Complete: seal it and make it a source of the table. Releases e, also on failure. */
 int expansion_end(struct expansion *e, struct table *t, size_t *index,
                   struct error *err);
-/* The same in three steps, for rows that are changed later: make it a source that is not
- * sealed yet; map it again; seal it. The descriptor is the source's. The first and the last
- * release e, also on failure. */
+/* The same in three steps, for rows that are changed later: make it a source that is
+ * not sealed yet; map it again; seal it. The descriptor is the source's. The first and
+ * the last release e, also on failure. */
 int expansion_set_aside(struct expansion *e, struct table *t, size_t *index,
                         struct error *err);
 int expansion_take_up(struct expansion *e, const struct source *s, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * npy_header.h - the header of NumPy's .npy format: which numbers follow it, and in what
- * shape. Versions 1 to 3; nothing in it is evaluated.
+ * npy_header.h - the header of NumPy's .npy format: which numbers follow it, and in
+ * what shape. Versions 1 to 3; nothing in it is evaluated.
  */
 #ifndef RAYTRAIN_TABLE_NPY_HEADER_H
 #define RAYTRAIN_TABLE_NPY_HEADER_H
@@ -30,9 +30,9 @@ bool npy_probe(const unsigned char *head, size_t n);
 
 /*
  * Read the header of the array in `size` bytes of a source, from `at` on; `what` names
- * it in messages. RAYTRAIN_ECORRUPT if it is damaged, or if the rows that it claims are not
- * exactly what follows; RAYTRAIN_ENOTSUP if they are not rows of numbers. On failure *h
- * is empty.
+ * it in messages. RAYTRAIN_ECORRUPT if it is damaged, or if the rows that it claims are
+ * not exactly what follows; RAYTRAIN_ENOTSUP if they are not rows of numbers. On
+ * failure *h is empty.
  */
 int npy_header_read(const struct source *s, uint64_t at, uint64_t size,
                     const char *what, struct npy_header *h, struct error *err);

@@ -173,7 +173,8 @@ static void chunk_scatter(const struct packing *p, int dim, const uint64_t *begi
 
 /* ---- Bands ---- */
 
-/* Where chunk number i of a band begins, in elements; its rows count from the band's. */
+/* Where chunk number i of a band begins, in elements; its rows count from the
+ * band's. */
 static void chunk_begin(const struct packing *p, uint64_t i,
                         uint64_t begin[RAYTRAIN_MAX_DIMS])
 {

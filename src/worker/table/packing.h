@@ -2,9 +2,9 @@
  * packing.h - a column whose rows are packed in the chunks of an HDF5 dataset: where
  * these are, how they are unpacked, and a bounded cache of unpacked ones.
  *
- * A dataset of any number of dimensions is cut into chunks of one shape. The chunks with
- * the same rows are a band, which is unpacked as a whole. No function here calls HDF5:
- * chunks are read with pread(2) in any thread.
+ * A dataset of any number of dimensions is cut into chunks of one shape. The chunks
+ * with the same rows are a band, which is unpacked as a whole. No function here calls
+ * HDF5: chunks are read with pread(2) in any thread.
  */
 #ifndef RAYTRAIN_TABLE_PACKING_H
 #define RAYTRAIN_TABLE_PACKING_H

@@ -1,5 +1,6 @@
-/* packing_filters.c - the filters of HDF5 that are undone here: the bytes of elements
- * transposed ("shuffle"), zlib ("deflate"), and a checksum at the end ("fletcher32"). */
+/* packing_filters.c - the filters of HDF5 that are undone here: the bytes of
+ * elements transposed ("shuffle"), zlib ("deflate"), and a checksum at the end
+ * ("fletcher32"). */
 #include "config.h"
 #include "table/packing.h"
 
@@ -14,7 +15,8 @@
 #define CHECKSUM_BYTES 4
 #define ADD_AT_ONCE    256 /* words whose sums fit into 32 bits with those before */
 
-/* Fletcher's checksum of big-endian words of 16 bits; a last single byte is a high one. */
+/* Fletcher's checksum of big-endian words of 16 bits; a last single byte is a high
+ * one. */
 static uint32_t fletcher32(const unsigned char *p, uint64_t n)
 {
     uint32_t a = 0, b = 0;
@@ -74,7 +76,8 @@ static void octets_transpose(const unsigned char *restrict in, uint64_t count,
     }
 }
 
-/* All first bytes are followed by all second ones, and so on; a rest stays at the end. */
+/* All first bytes are followed by all second ones, and so on; a rest stays at the
+ * end. */
 static void bytes_transpose(const unsigned char *in, uint64_t n, uint64_t width,
                             unsigned char *out)
 {

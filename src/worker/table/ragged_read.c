@@ -35,7 +35,8 @@ static int ragged_damaged(const struct ragged *g, const struct extent *e,
         g->t->sources[e->source].path, g->c->name, (unsigned long long)e->n_elements);
 }
 
-/* The sum of rows cannot exceed a uint64_t in any memory that could be reserved for it. */
+/* The sum of rows cannot exceed a uint64_t in any memory that could be reserved for
+ * it. */
 static int places_check(const struct ragged *g, uint64_t *elements, struct error *err)
 {
     *elements = 0;

@@ -6,9 +6,9 @@
 #include "table/table.h"
 
 /*
- * Make the column's rows these of the table; its memory only grows.
- * RAYTRAIN_ECORRUPT if a row's place is not within the elements of its extent. Any thread
- * may call it, as column_read().
+ * Make the column's rows these of the table; its memory only grows. RAYTRAIN_ECORRUPT
+ * if a row's place is not within the elements of its extent. Any thread may call it, as
+ * column_read().
  */
 int ragged_read(struct frame_column *out, const struct table *t, const struct column *c,
                 const uint64_t rows[], uint64_t count, struct error *err);

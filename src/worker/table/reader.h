@@ -60,9 +60,10 @@ const char *reader_formats(void);
 #define READER_HEAD 4096
 
 /*
- * Open the files of config->path with the reader that config->format names, or else that
- * recognises their first bytes, and check that each of config->columns is there. The
- * rows are those of all files, in the order of their names. On failure *out is empty.
+ * Open the files of config->path with the reader that config->format names, or else
+ * that recognises their first bytes, and check that each of config->columns is there.
+ * The rows are those of all files, in the order of their names. On failure *out is
+ * empty.
  */
 int reader_open(const struct reader_job *job, struct table *out, struct error *err);
 

@@ -3,11 +3,11 @@
  * are columns of rows, and so are datasets of strings of one dimension.
  *
  * A contiguous dataset is read in place, by pread at the offset that HDF5 gives, in
- * either byte order. A chunked one is read by its chunks (packing.h), unless its rows are
- * shuffled and fit into memory: then they would be unpacked again and again. Everything
- * else (compact, types of odd sizes, other filters) is read by HDF5 here, in the caller's
- * thread, into memory that the node's ranks share. Strings are, too, as codes of words:
- * so they take 4 bytes a row, and can be read in any order.
+ * either byte order. A chunked one is read by its chunks (packing.h), unless its rows
+ * are shuffled and fit into memory: then they would be unpacked again and again.
+ * Everything else (compact, types of odd sizes, other filters) is read by HDF5 here, in
+ * the caller's thread, into memory that the node's ranks share. Strings are, too, as
+ * codes of words: so they take 4 bytes a row, and can be read in any order.
  */
 #include "table/reader.h"
 

@@ -1,5 +1,5 @@
-/* reader_hdf5_chunks.h - where the chunks of an HDF5 dataset are, so that rows are read from
- * them without HDF5. */
+/* reader_hdf5_chunks.h - where the chunks of an HDF5 dataset are, so that rows are read
+ * from them without HDF5. */
 #ifndef RAYTRAIN_TABLE_READER_HDF5_CHUNKS_H
 #define RAYTRAIN_TABLE_READER_HDF5_CHUNKS_H
 

@@ -17,8 +17,9 @@
 /* ---- Strings of variable length ---- */
 
 /*
- * Where HDF5 puts the strings of a piece. It allocates each, of the length that the file
- * claims: from here they come out of few blocks, have a limit, and are freed together.
+ * Where HDF5 puts the strings of a piece. It allocates each, of the length that the
+ * file claims: from here they come out of few blocks, have a limit, and are freed
+ * together.
  */
 struct heap {
     struct heap_block {
@@ -169,8 +170,8 @@ static int piece_try(struct reading *r, uint64_t first, uint64_t n)
     return rc;
 }
 
-/* Read up to *n rows. They are fewer if strings of variable length are long: a single one
- * may take half of the memory. */
+/* Read up to *n rows. They are fewer if strings of variable length are long: a single
+ * one may take half of the memory. */
 static int piece_read(struct reading *r, uint64_t first, uint64_t *n, struct error *err)
 {
     int rc;

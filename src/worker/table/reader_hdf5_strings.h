@@ -1,10 +1,10 @@
 /*
- * reader_hdf5_strings.h - the strings of an HDF5 dataset, of fixed or variable length, as
- * words.
+ * reader_hdf5_strings.h - the strings of an HDF5 dataset, of fixed or variable length,
+ * as words.
  *
- * Only HDF5 reads them, in the caller's thread: they need no memory besides their codes,
- * the distinct words, and a piece of rows (1 MiB, or a chunk of the file if that is more;
- * strings of variable length take up to 16 MiB).
+ * Only HDF5 reads them, in the caller's thread: they need no memory besides their
+ * codes, the distinct words, and a piece of rows (1 MiB, or a chunk of the file if that
+ * is more; strings of variable length take up to 16 MiB).
  */
 #ifndef RAYTRAIN_TABLE_READER_HDF5_STRINGS_H
 #define RAYTRAIN_TABLE_READER_HDF5_STRINGS_H
@@ -14,8 +14,8 @@
 #include "frame/dictionary.h"
 
 /*
- * Add the strings of a dataset of one dimension to the words, and write the code of each.
- * What pads a string is not part of it. RAYTRAIN_ECORRUPT if they cannot be read,
+ * Add the strings of a dataset of one dimension to the words, and write the code of
+ * each. What pads a string is not part of it. RAYTRAIN_ECORRUPT if they cannot be read,
  * RAYTRAIN_EFIT if the words exceed the memory.
  */
 int hdf5_strings_read(hid_t dataset, uint64_t rows, struct dictionary *words,

@@ -3,10 +3,10 @@
  *
  * An .npy file is one column, of the name of the file without .npy and without a number
  * at its end (of "x-0001.npy": x), so that many files have the same column; a
- * structured array is a column for each field. The label may be a file of its own. In an
- * .npz file each member is such a file. Rows are read in place, except those of deflated
- * members and of arrays in Fortran order, which are expanded, and codes of words
- * (numpy_words.h).
+ * structured array is a column for each field. The label may be a file of its own. In
+ * an .npz file each member is such a file. Rows are read in place, except those of
+ * deflated members and of arrays in Fortran order, which are expanded, and codes of
+ * words (numpy_words.h).
  */
 #include "table/reader.h"
 
@@ -61,7 +61,8 @@ static size_t number_strip(const char *name, size_t n)
                                                          : k;
 }
 
-/* The first n bytes of a name in UTF-8, or else in Latin-1. False if that is too long. */
+/* The first n bytes of a name in UTF-8, or else in Latin-1. False if that is too
+ * long. */
 static bool numpy_name_make(const char *text, size_t n,
                             char name[RAYTRAIN_NAME_MAX + 1])
 {

@@ -24,8 +24,9 @@ struct extent {
     uint64_t first, rows; /* rows first..first+rows of the column */
     uint64_t stride;      /* bytes from one row to the next; 0: the rows are dense */
     bool swapped;         /* the byte order is not this machine's */
-    size_t packing;       /* 0: the bytes are the rows. Otherwise they are packed: the
-                             index in the table + 1; the extent is all of its rows */
+    /* 0: the bytes are the rows. Otherwise they are packed: the index in the table + 1;
+     * the extent is all of its rows. */
+    size_t packing;
     /* FRAME_TEXT and FRAME_SPARSE: where the elements of all of its rows begin in the
      * source, how many they are, and where their indices begin (FRAME_SPARSE). */
     uint64_t elements, n_elements, indices;
@@ -49,7 +50,8 @@ struct column {
     char name[RAYTRAIN_NAME_MAX + 1];
     enum frame_kind kind;
     /* NUMBERS: dtype and shape of one row. WORDS: int32, the code. TEXT: uint8, an
-     * element. SPARSE: dtype of an element, and the length of the vector. Data is NULL. */
+     * element. SPARSE: dtype of an element, and the length of the vector. Data is
+     * NULL. */
     raytrain_tensor row;
     struct dictionary *words; /* WORDS; the table's */
     size_t row_bytes;         /* in the extents */

@@ -9,9 +9,9 @@
 
 /* A file that rows are read from. Its size was determined after opening. */
 struct source {
-    int fd;         /* owned by the table */
-    bool anonymous; /* memory of this node (expansion.h), sealed: it cannot change or
-                       shrink */
+    int fd; /* owned by the table */
+    /* Memory of this node (expansion.h), sealed: it cannot change or shrink. */
+    bool anonymous;
     uint64_t size;
     dev_t dev;
     ino_t ino;

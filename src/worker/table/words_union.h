@@ -1,11 +1,11 @@
 /*
- * words_union.h - the words of columns while the files of a dataset are opened: all files
- * share one dictionary for each column, so that the same word has the same code in all of
- * them, and is in memory once.
+ * words_union.h - the words of columns while the files of a dataset are opened: all
+ * files share one dictionary for each column, so that the same word has the same code
+ * in all of them, and is in memory once.
  *
- * A reader gives words codes as they come. When all files are open, the words are sorted
- * by their bytes, and the codes follow: they are those of a CSV file with these words, and
- * the same on every node.
+ * A reader gives words codes as they come. When all files are open, the words are
+ * sorted by their bytes, and the codes follow: they are those of a CSV file with these
+ * words, and the same on every node.
  */
 #ifndef RAYTRAIN_TABLE_WORDS_UNION_H
 #define RAYTRAIN_TABLE_WORDS_UNION_H
