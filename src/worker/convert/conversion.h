@@ -28,8 +28,9 @@ struct conversion_job {
 };
 
 struct conversion_result {
-    json_t *parts; /* {"name", "bytes"} of each, the same on every rank; rank 0 also has
-                      their "sums" (part_sums.h). The caller's */
+    /* {"name", "bytes"} of each, the same on every rank; rank 0 also has their "sums"
+     * (part_sums.h). The caller's. */
+    json_t *parts;
     uint64_t rows;
 };
 

@@ -12,9 +12,9 @@
 #include "text/source.h"
 
 /*
- * Look at the files; *key is an object, the caller's. RAYTRAIN_EINVAL if they are not all
- * of this format, or not regular files. `format` NULL: that of the first file's name; if
- * it has none, or one that is not of text, *key is NULL.
+ * Look at the files; *key is an object, the caller's. RAYTRAIN_EINVAL if they are not
+ * all of this format, or not regular files. `format` NULL: that of the first file's
+ * name; if it has none, or one that is not of text, *key is NULL.
  */
 int conversion_key_make(const struct dataset_config *cfg, json_t **key,
                         struct error *err);
@@ -22,8 +22,8 @@ const char *conversion_key_format(const json_t *key);
 
 /* Are these keys for the same options, whatever the files? */
 bool conversion_key_same_options(const json_t *a, const json_t *b);
-/* How the files of one differ from those of the other, in a few words, such as "d.csv has
- * 7 bytes, and had 9". Empty: they do not. */
+/* How the files of one differ from those of the other, in a few words, such as "d.csv
+ * has 7 bytes, and had 9". Empty: they do not. */
 void conversion_key_change(const json_t *before, const json_t *now, char *text,
                            size_t size);
 

@@ -16,8 +16,8 @@ struct decompressed {
 
 /*
  * COLLECTIVE, with the same outcome on every rank. Compressed sources get another path,
- * of a hidden file in `directory`, and their old one as a name; if this process is alone,
- * of a file without a name. RAYTRAIN_ECORRUPT if one is damaged or truncated.
+ * of a hidden file in `directory`, and their old one as a name; if this process is
+ * alone, of a file without a name. RAYTRAIN_ECORRUPT if one is damaged or truncated.
  * decompressed_clear() is due in any case.
  */
 int sources_decompress(struct comm *all, const char *directory,

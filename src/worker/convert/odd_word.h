@@ -1,6 +1,6 @@
 /*
- * odd_word.h - why a column has words: a value that is not a number, and where it is. For
- * messages about columns that should have numbers.
+ * odd_word.h - why a column has words: a value that is not a number, and where it is.
+ * For messages about columns that should have numbers.
  */
 #ifndef RAYTRAIN_CONVERT_ODD_WORD_H
 #define RAYTRAIN_CONVERT_ODD_WORD_H

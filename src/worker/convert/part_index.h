@@ -1,6 +1,7 @@
 /*
- * part_index.h - the directory of converted rows: parts, and index.json, which says what
- * they were made from. One rank alone changes it, and only while this run is locked.
+ * part_index.h - the directory of converted rows: parts, and index.json, which says
+ * what they were made from. One rank alone changes it, and only while this run is
+ * locked.
  */
 #ifndef RAYTRAIN_CONVERT_PART_INDEX_H
 #define RAYTRAIN_CONVERT_PART_INDEX_H
@@ -30,8 +31,8 @@ void part_index_clear(struct part_index *index);
 /* Before a conversion: make the directory, and remove what a killed one has left.
  * *conversion is a number that no part of it has. */
 int part_index_begin(const char *directory, uint64_t *conversion, struct error *err);
-/* Were the parts verified since raytrain-run was started? `invocation` is a token of that
- * start; NULL: there is none, and they never were. */
+/* Were the parts verified since raytrain-run was started? `invocation` is a token of
+ * that start; NULL: there is none, and they never were. */
 bool part_index_is_verified(const char *directory, const char *invocation);
 void part_index_set_verified(const char *directory, const char *invocation);
 /* Remove the parts of a conversion that is discarded. */

@@ -1,5 +1,5 @@
-/* part_names.h - the names of what is in a part: attributes of the root, and a group for
- * each column, "columns/NUMBER_NAME", with attributes and arrays. */
+/* part_names.h - the names of what is in a part: attributes of the root, and a group
+ * for each column, "columns/NUMBER_NAME", with attributes and arrays. */
 #ifndef RAYTRAIN_CONVERT_PART_NAMES_H
 #define RAYTRAIN_CONVERT_PART_NAMES_H
 

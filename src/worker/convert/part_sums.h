@@ -42,15 +42,15 @@ int part_sums_add(struct part_sums *s, size_t stream, uint64_t offset, const voi
 int part_sums_end(struct part_sums *s, struct error *err);
 void part_sums_clear(struct part_sums *s);
 
-/* COLLECTIVE: on rank 0 each of the parts, in the order of their numbers, gets its pieces
- * as "sums". The outcome is agreed on. */
+/* COLLECTIVE: on rank 0 each of the parts, in the order of their numbers, gets its
+ * pieces as "sums". The outcome is agreed on. */
 int part_sums_gather(const struct part_sums *own, struct comm *all, json_t *parts,
                      struct error *err);
 
 /*
- * Read this rank's share of the pieces of all parts, and compare. RAYTRAIN_ECORRUPT, with
- * the part and the place, if one is not as it was written. The watch is asked before each
- * block.
+ * Read this rank's share of the pieces of all parts, and compare. RAYTRAIN_ECORRUPT,
+ * with the part and the place, if one is not as it was written. The watch is asked
+ * before each block.
  */
 int part_sums_verify(const char *directory, const json_t *parts, const struct comm *all,
                      const struct text_watch *watch, struct error *err);

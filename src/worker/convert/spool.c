@@ -1,5 +1,5 @@
-/* spool.c - see spool.h. A block is its number of rows, then for each column its arrays:
- * of ragged ones the number of elements, offsets, indices, and data. */
+/* spool.c - see spool.h. A block is its number of rows, then for each column its
+ * arrays: of ragged ones the number of elements, offsets, indices, and data. */
 #include "convert/spool.h"
 
 #include <errno.h>

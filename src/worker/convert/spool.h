@@ -1,7 +1,7 @@
 /*
- * spool.h - rows that a rank has parsed, kept in a file without a name until it is known
- * where they belong. They are read back once, in the order and in the blocks in which
- * they were put.
+ * spool.h - rows that a rank has parsed, kept in a file without a name until it is
+ * known where they belong. They are read back once, in the order and in the blocks in
+ * which they were put.
  */
 #ifndef RAYTRAIN_CONVERT_SPOOL_H
 #define RAYTRAIN_CONVERT_SPOOL_H

@@ -16,8 +16,8 @@
 #include "text/row_sink.h"
 #include "text/source.h"
 
-/* COLLECTIVE: all rows of the sources to the sink, as the dataset's options say. `format`
- * is one of TEXT_FORMATS (config/registry.h). */
+/* COLLECTIVE: all rows of the sources to the sink, as the dataset's options say.
+ * `format` is one of TEXT_FORMATS (config/registry.h). */
 int text_format_convert(struct comm *comm, const struct dataset_config *cfg,
                         const char *format, const struct text_source sources[],
                         size_t n, const struct row_sink *sink, void *arg,
