@@ -9,8 +9,9 @@
 /* The columns of the table, without memory. */
 int batch_init(struct frame *f, const struct table *t, struct error *err);
 
-/* The rows of a batch: those at positions first..first+count of the order, then `padding`
- * more, from position `again` on; the first position follows the last one there. */
+/* The rows of a batch: those at positions first..first+count of the order, then
+ * `padding` more, from position `again` on; the first position follows the last one
+ * there. */
 struct batch_rows {
     struct epoch_order *order;
     uint64_t first, count;
@@ -18,15 +19,15 @@ struct batch_rows {
 };
 
 /*
- * Make the columns, which are those of the table in its order, the rows
- * of a batch. Their memory is kept from batch to batch, and only grows.
- * RAYTRAIN_ECORRUPT if a file ends before the rows, RAYTRAIN_ENOMEM, RAYTRAIN_ESTORAGE for
- * any other failure. Any thread may call it; it calls only pread(2).
+ * Make the columns, which are those of the table in its order, the rows of a batch.
+ * Their memory is kept from batch to batch, and only grows. RAYTRAIN_ECORRUPT if a file
+ * ends before the rows, RAYTRAIN_ENOMEM, RAYTRAIN_ESTORAGE for any other failure. Any
+ * thread may call it; it calls only pread(2).
  */
 int batch_read(struct frame *f, const struct table *t, const struct batch_rows *rows,
                struct error *err);
-/* Read rows from..end of a batch, for which the frame has memory, into their places; not
- * those of columns whose rows have any number of elements. */
+/* Read rows from..end of a batch, for which the frame has memory, into their places;
+ * not those of columns whose rows have any number of elements. */
 int batch_read_part(struct frame *f, const struct table *t,
                     const struct batch_rows *rows, uint64_t from, uint64_t end,
                     struct error *err);

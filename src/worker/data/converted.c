@@ -25,9 +25,10 @@ struct opening {
     struct comm *all, *node;
     const char *directory;
     json_t *key;
-    json_t *parts;     /* of the rows; NULL: they are to be made */
-    json_t *before;    /* of the rows of text that has changed; NULL: there are none, or
-                       it does not matter */
+    json_t *parts; /* of the rows; NULL: they must be made */
+    /* Those of the rows of text that has changed; NULL: there are none, or it does not
+     * matter. */
+    json_t *before;
     char change[1024]; /* how; rank 0 knows */
 };
 

@@ -12,9 +12,9 @@
 #include "table/table.h"
 
 /*
- * COLLECTIVE over env->all, with the same outcome on every rank. *is_text: is the dataset
- * in a format of text? Then the first rank of each node gets the table of its rows, and
- * the others an empty one. If not, nothing was done.
+ * COLLECTIVE over env->all, with the same outcome on every rank. *is_text: is the
+ * dataset in a format of text? Then the first rank of each node gets the table of its
+ * rows, and the others an empty one. If not, nothing was done.
  */
 int converted_open(const struct dataset_config *cfg, const struct dataset_env *env,
                    bool *is_text, struct table *out, struct error *err);

@@ -140,8 +140,8 @@ bool dataset_has_place(const raytrain_dataset *ds)
 
 /* ---- The interface ---- */
 
-/* Which preprocessors to use: all but encoders of labels that are not there, and those that
- * a client applies. */
+/* Which preprocessors to use: all but encoders of labels that are not there, and those
+ * that a client applies. */
 static int transform_start(raytrain_dataset *ds, const struct chain *chain,
                            struct error *err)
 {

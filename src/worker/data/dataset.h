@@ -4,8 +4,8 @@
  *
  * Epoch e's order is a permutation P_e of the rows (epoch_order.h; the identity without
  * shuffle). Global batch k is P_e[k*W*B .. (k+1)*W*B), of which rank r takes the r-th B
- * rows; what is left at the end is split evenly (row_order.h), left out, or filled up. So
- * the position is one number, the rows delivered over all workers, and any number of
+ * rows; what is left at the end is split evenly (row_order.h), left out, or filled up.
+ * So the position is one number, the rows delivered over all workers, and any number of
  * workers can go on from it. The rows are those that filter and limit select.
  *
  * Threads: all calls come from the training thread. A prefetch thread of the dataset
@@ -37,15 +37,15 @@ struct dataset_state {
 int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env,
                  raytrain_dataset **out, struct error *err);
 /*
- * A dataset without files: its batches are rows that the caller brings. `columns`, which
- * has no rows, are those before the preprocessors of `chain` (dataset_env; NULL: none). It
- * becomes the dataset's, also on failure; its dictionaries stay the caller's.
+ * A dataset without files: its batches are rows that the caller brings. `columns`,
+ * which has no rows, are those before the preprocessors of `chain` (dataset_env; NULL:
+ * none). It becomes the dataset's, also on failure; its dictionaries stay the caller's.
  */
 int dataset_open_brought(const char *name, struct frame *columns,
                          const struct chain *chain, raytrain_dataset **out,
                          struct error *err);
-/* The frame of the next batch, with these columns and no rows, to be filled by the caller;
- * NULL on failure. From here on there is no current batch. */
+/* The frame of the next batch, with these columns and no rows, to be filled by the
+ * caller; NULL on failure. From here on there is no current batch. */
 struct frame *dataset_bring(raytrain_dataset *ds, struct error *err);
 /* It is filled: what the preprocessors make of it is the current batch. */
 int dataset_brought(raytrain_dataset *ds, struct error *err);
@@ -60,15 +60,15 @@ const char *dataset_name(const raytrain_dataset *ds);
 const struct left_out *dataset_left_out(const raytrain_dataset *ds);
 /* The column of labels that a label_encoder of env->chain misses; NULL: none. */
 const char *dataset_lacks_label(const raytrain_dataset *ds);
-/* The preprocessor from which on those of the chain are left to a client (chain.h); -1: none
- * is. */
+/* The preprocessor from which on those of the chain are left to a client (chain.h); -1:
+ * none is. */
 int64_t dataset_client_from(const raytrain_dataset *ds);
 /* The columns of batches, without rows. */
 const struct frame *dataset_schema(const raytrain_dataset *ds);
 /* The columns of the files, which the preprocessors change. */
 const struct frame *dataset_columns(const raytrain_dataset *ds);
-/* The current batch; NULL: there is none. The caller may do anything to it until the next
- * call on the dataset. */
+/* The current batch; NULL: there is none. The caller may do anything to it until the
+ * next call on the dataset. */
 struct frame *dataset_batch(raytrain_dataset *ds);
 uint64_t dataset_rows(const raytrain_dataset *ds);
 /* Why a column of the files has words: odd_word.h. */
@@ -109,17 +109,18 @@ int dataset_ragged_bytes(const raytrain_dataset *ds, uint64_t batch, uint64_t *b
                          struct error *err);
 /* Takes effect with the next batch, even in the middle of an epoch. */
 int dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows, struct error *err);
-/* Whether the rows of epochs that begin from now on are mixed, this many at a time: 0, as
- * the configuration says. Rows that it shuffles stay so. All ranks of the split make the
- * same call; an epoch that has begun keeps its order. Not if the caller brings the rows. */
+/* Whether the rows of epochs that begin from now on are mixed, this many at a time: 0,
+ * as the configuration says. Rows that it shuffles stay so. All ranks of the split make
+ * the same call; an epoch that has begun keeps its order. Not if the caller brings the
+ * rows. */
 void dataset_set_mixed(raytrain_dataset *ds, uint64_t rows);
-/* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged. RAYTRAIN_EINVAL
- * if the caller brings the rows. */
+/* 0: a batch; 1: end of epoch; -1: error, and the position is unchanged.
+ * RAYTRAIN_EINVAL if the caller brings the rows. */
 int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err);
 /*
- * A second place for batches, such as GPU memory: what is read ahead is put there,
- * too, and dataset_column() shows the columns that are there. There are two batches, number 0
- * and 1, which take turns: one is current while the other is read.
+ * A second place for batches, such as GPU memory: what is read ahead is put there, too,
+ * and dataset_column() shows the columns that are there. There are two batches, number
+ * 0 and 1, which take turns: one is current while the other is read.
  */
 struct batch_place {
     void *arg;

@@ -11,18 +11,19 @@
 
 struct dataset_env {
     int rank, size; /* of the split; 0, 1 if the dataset is not split */
-    struct comm
-        *node; /* the ranks of this node: compressed files are expanded once a node,
-                  into memory that they share (memfd). NULL: this process alone */
-    struct comm *all; /* all ranks of the run, which convert text together; NULL: as
-                              node */
-    const char *directory; /* where they keep converted rows; NULL: this process alone
-                              has them, in files without a name */
+    /* The ranks of this node: compressed files are expanded once on each node, into
+     * memory that they share (memfd). NULL: this process alone. */
+    struct comm *node;
+    /* All ranks of the run, which convert text together; NULL: as node. */
+    struct comm *all;
+    /* Where they keep converted rows; NULL: this process alone has them, in files
+     * without a name. */
+    const char *directory;
     /* Asked before each block of text that is converted: an error on one rank ends the
      * conversion on all, and leaves nothing. NULL: none. */
     const struct text_watch *watch;
-    /* What the user should know, without an end of line; on rank 0 of `all`. NULL: it is
-     * dropped. */
+    /* What the user should know, without an end of line; on rank 0 of `all`. NULL: it
+     * is dropped. */
     void (*warn)(void *arg, const char *text);
     void *warn_arg;
     /* Some of the rows have been used, and others are to follow: text that has changed
@@ -30,8 +31,8 @@ struct dataset_env {
     bool goes_on;
     /* This process has opened it before: rows that are there need not be verified. */
     bool again;
-    /* A token of this start of raytrain-run, whose attempts verify them once. NULL: each
-     * does. */
+    /* A token of this start of raytrain-run, whose attempts verify them once. NULL:
+     * each does. */
     const char *invocation;
     uint64_t seed;
     /* Fitted preprocessors, which stay unchanged until the dataset is closed: what it

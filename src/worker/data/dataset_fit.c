@@ -1,6 +1,6 @@
 /*
  * dataset_fit.c - feeds this rank's range of rows, a block at a time, to the
- * preprocessors that learn (preprocess/chain.c).
+ * preprocessors that learn (preprocess/chain_fit.c).
  */
 #include "data/dataset_fit.h"
 

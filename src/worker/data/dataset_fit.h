@@ -1,6 +1,6 @@
 /*
- * dataset_fit.h - preprocessors learn from a dataset: each rank reads an even range of its
- * rows, in the order of the files, in blocks of bounded memory.
+ * dataset_fit.h - preprocessors learn from a dataset: each rank reads an even range of
+ * its rows, in the order of the files, in blocks of bounded memory.
  */
 #ifndef RAYTRAIN_DATA_DATASET_FIT_H
 #define RAYTRAIN_DATA_DATASET_FIT_H

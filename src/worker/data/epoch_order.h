@@ -1,7 +1,7 @@
 /*
  * epoch_order.h - the order of the rows in an epoch: as they are, mixed all with each
- * other (row_order.h), or in windows (window_order.h). It depends on the number of rows,
- * the kind of order, the seed and the epoch alone.
+ * other (row_order.h), or in windows (window_order.h). It depends on the number of
+ * rows, the kind of order, the seed and the epoch alone.
  */
 #ifndef RAYTRAIN_DATA_EPOCH_ORDER_H
 #define RAYTRAIN_DATA_EPOCH_ORDER_H
@@ -38,7 +38,8 @@ int epoch_order_set(struct epoch_order *o, uint64_t n, const struct order_kind *
                     uint64_t seed, uint64_t epoch, struct error *err);
 void epoch_order_clear(struct epoch_order *o);
 
-/* With windows: make o->window the one that contains position i < n, with its places. */
+/* With windows: make o->window the one that contains position i < n, with its
+ * places. */
 void epoch_order_look(struct epoch_order *o, uint64_t i);
 
 /* The row that comes i-th, i < n. */

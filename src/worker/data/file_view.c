@@ -1,8 +1,8 @@
 /*
  * file_view.c - see file_view.h.
  *
- * The handler of SIGBUS is installed while there are views. It takes no other's place for
- * good: a signal that is not of a view is passed on to the handler before.
+ * The handler of SIGBUS is installed while there are views. It takes no other's place
+ * for good: a signal that is not of a view is passed on to the handler before.
  *
  * Sections: SIGBUS; which files; views.
  */
@@ -57,7 +57,8 @@ static void signal_unblock(void)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* As if there were no views. The default action is taken when the access is tried again. */
+/* As if there were no views. The default action is taken when the access is tried
+ * again. */
 static void signal_pass_on(int signo, siginfo_t *info, void *context)
 {
     struct sigaction none = {.sa_handler = SIG_DFL};
@@ -93,7 +94,8 @@ static bool signal_handled(void)
            (installed.sa_flags & SA_SIGINFO) && installed.sa_sigaction == signal_handle;
 }
 
-/* SA_NODEFER: the handler may be left by a jump, and what it calls may raise it again. */
+/* SA_NODEFER: the handler may be left by a jump, and what it calls may raise it
+ * again. */
 static void handler_install(void)
 {
     struct sigaction ours = {.sa_sigaction = signal_handle,

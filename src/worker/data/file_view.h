@@ -1,12 +1,12 @@
 /*
- * file_view.h - the bytes of a file as memory, which is the fastest way to bytes that the
- * system has in its cache: they are copied once, and no call is made for each row.
+ * file_view.h - the bytes of a file as memory, which is the fastest way to bytes that
+ * the system has in its cache: they are copied once, and no call is made for each row.
  *
- * A mapping has two dangers, which are dealt with here. Bytes that the file has lost, or
- * that cannot be read, are a SIGBUS: it ends the work on the view, which then was in vain,
- * and pread(2) says what is wrong. And every page that was used counts as this process's
- * memory, although the node's processes share it and the system may take it back: so only
- * files are viewed that are small against the memory that is available.
+ * A mapping has two dangers, which are dealt with here. Bytes that the file has lost,
+ * or that cannot be read, are a SIGBUS: it ends the work on the view, which then was in
+ * vain, and pread(2) says what is wrong. And every page that was used counts as this
+ * process's memory, although the node's processes share it and the system may take it
+ * back: so only files are viewed that are small against the memory that is available.
  */
 #ifndef RAYTRAIN_DATA_FILE_VIEW_H
 #define RAYTRAIN_DATA_FILE_VIEW_H
@@ -21,10 +21,10 @@ struct file_view;
  * possible, or reading is better, as on other nodes' and unknown file systems. */
 struct file_view *file_view_create(int fd, uint64_t size);
 /*
- * Call work() with the n bytes from offset on, which must be below `size`. False if they
- * were not all there: then what work() did is of no use, and it may have been left at any
- * access to the bytes. So it holds no lock and no memory. The calling thread no longer
- * blocks SIGBUS. One thread at a time.
+ * Call work() with the n bytes from offset on, which must be below `size`. False if
+ * they were not all there: then what work() did is of no use, and it may have been left
+ * at any access to the bytes. So it holds no lock and no memory. The calling thread no
+ * longer blocks SIGBUS. One thread at a time.
  */
 bool file_view_use(struct file_view *v, uint64_t offset, size_t n,
                    void (*work)(void *arg, const unsigned char *bytes), void *arg);

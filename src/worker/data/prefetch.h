@@ -11,13 +11,14 @@
 
 struct prefetch;
 
-/* The source and the transform are the thread's until destroy, but not owned. `schema` is
- * that of batch_init(); `transform` is applied to what was read. NULL: none is. */
+/* The source and the transform are the thread's until destroy, but not owned. `schema`
+ * is that of batch_init(); `transform` is applied to what was read. NULL: none is. */
 int prefetch_create(struct batch_source *source, const struct frame *schema,
                     const struct transform *transform, struct prefetch **out,
                     struct error *err);
-/* From now on called in the thread for each batch that has been read, after the transform;
- * its failure is that of the job. NULL: nothing is. No job may be pending. */
+/* From now on called in the thread for each batch that has been read, after the
+ * transform; its failure is that of the job. NULL: nothing is. No job may be
+ * pending. */
 void prefetch_set_after(struct prefetch *p,
                         int (*after)(void *arg, const struct frame *batch,
                                      struct error *err),

@@ -10,7 +10,8 @@
 #include "config/data_config.h"
 #include "table/table.h"
 
-/* Does the filter, if there is one, need no other column than those that are asked for? */
+/* Does the filter, if there is one, need no other column than those that are asked
+ * for? */
 bool selection_has_column(const struct dataset_config *cfg);
 /*
  * Apply filter, limit and rows of cfg to a table that no rank has read from yet; one

@@ -131,8 +131,9 @@ static uint64_t vector_fill(struct window_reader *r, size_t column, uint64_t n,
     return taken;
 }
 
-/* Rows row..row+n of a column, all in this extent, straight to their places. What preadv()
- * does not read at once, to the end of the file or an error, is read row by row. */
+/* Rows row..row+n of a column, all in this extent, straight to their places. What
+ * preadv() does not read at once, to the end of the file or an error, is read row by
+ * row. */
 static int rows_scatter(struct window_reader *r, size_t column, const struct extent *e,
                         uint64_t row, uint64_t n, const uint32_t *slots,
                         struct error *err)
@@ -213,8 +214,8 @@ static int window_block_read(struct window_reader *r, uint64_t first, uint64_t n
     return 0;
 }
 
-/* The i-th block of the window for this rank. Ranks take as many neighbours as they are in
- * turns, each beginning with another one. */
+/* The i-th block of the window for this rank. Ranks take as many neighbours as they are
+ * in turns, each beginning with another one. */
 static uint64_t block_turn(const struct window_reader *r, uint64_t i)
 {
     uint64_t size = (uint64_t)r->size, begin = i - i % size;

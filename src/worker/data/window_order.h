@@ -1,14 +1,16 @@
 /*
- * window_order.h - an order of the rows in an epoch for files that are slow to read row by
- * row: it takes the file in blocks of adjacent rows, and mixes the rows of a few blocks,
- * a window, at a time. What is needed for a window is read once and then forgotten.
+ * window_order.h - an order of the rows in an epoch for files that are slow to read row
+ * by row: it takes the file in blocks of adjacent rows, and mixes the rows of a few
+ * blocks, a window, at a time. What is needed for a window is read once and then
+ * forgotten.
  *
- * The blocks are in an order of their own, a keyed permutation (row_order.h); `window` of
- * them that follow each other in it are a window, whose rows are shuffled (Durstenfeld,
- * CACM 1964; bounded numbers as by Lemire, TOMACS 2019). So two rows that are far from
- * each other in the file can be neighbours in the order, but a block's rows stay within
- * one window. The order is the same on every machine and for any number of workers. It is
- * part of what a checkpoint means, and never changes between versions.
+ * The blocks are in an order of their own, a keyed permutation (row_order.h); `window`
+ * of them that follow each other in it are a window, whose rows are shuffled
+ * (Durstenfeld, CACM 1964; bounded numbers as by Lemire, TOMACS 2019). So two rows that
+ * are far from each other in the file can be neighbours in the order, but a block's
+ * rows stay within one window. The order is the same on every machine and for any
+ * number of workers. It is part of what a checkpoint means, and never changes between
+ * versions.
  */
 #ifndef RAYTRAIN_DATA_WINDOW_ORDER_H
 #define RAYTRAIN_DATA_WINDOW_ORDER_H

@@ -2,9 +2,9 @@
  * window_rows.c - see window_rows.h.
  *
  * This rank's rows are numbered as they will be handed out since they were read. They
- * lie in `rows` in the order of the blocks, in which they were read; `places` says where.
- * A batch of which not all rows are there begins anew: what is left of the window before
- * is read once more, less than a batch.
+ * lie in `rows` in the order of the blocks, in which they were read; `places` says
+ * where. A batch of which not all rows are there begins anew: what is left of the
+ * window before is read once more, less than a batch.
  */
 #include "data/window_rows.h"
 
