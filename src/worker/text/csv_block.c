@@ -220,7 +220,8 @@ static int words_put(struct csv_column *c, struct frame_column *to, struct error
     return 0;
 }
 
-/* A text that is not missing. `stays`: it stays where it is while the block is parsed. */
+/* A text that is not missing. `stays`: it stays where it is while the block is
+ * parsed. */
 static int word_put(struct csv_column *c, struct frame_column *to, uint64_t row,
                     const char *text, size_t n, bool stays, struct error *err)
 {
@@ -400,8 +401,8 @@ static int record_put(struct csv_block *b, uint64_t row, struct error *err)
     }
 }
 
-/* No more rows are in n bytes, if these are few: a field takes a byte with what ends it,
- * and a record two. */
+/* No more rows are in n bytes, if these are few: a field takes a byte with what ends
+ * it, and a record two. */
 static uint64_t rows_most(const struct csv_block *b, const char *bytes, size_t n)
 {
     return 1 + (n > FEW_BYTES ? csv_scan_lines(bytes, n)

@@ -8,8 +8,8 @@
  * are guessed from samples of all ranges; if another value turns up, all rows are
  * parsed once more, with types that are certain then.
  *
- * Memory of a rank: a block, its rows, and the distinct words of all wanted columns; a block
- * has 512 bytes for each column, and grows to the longest record.
+ * Memory of a rank: a block, its rows, and the distinct words of all wanted columns; a
+ * block has 512 bytes for each column, and grows to the longest record.
  */
 #ifndef RAYTRAIN_TEXT_CSV_FILE_H
 #define RAYTRAIN_TEXT_CSV_FILE_H
@@ -31,8 +31,8 @@ struct csv_options {
     const struct csv_declared *declared; /* types; other columns by their values */
     size_t n_declared;
     struct missing_texts missing;
-    /* Fields of columns for which this is false are not parsed: the sink gets some number
-     * in their place. NULL: all are wanted. */
+    /* Fields of columns for which this is false are not parsed: the sink gets some
+     * number in their place. NULL: all are wanted. */
     bool (*wanted)(const void *arg, const char *column);
     const void *wanted_arg;
     size_t block_bytes; /* 0: 256 KiB, or more for many columns */

@@ -15,9 +15,10 @@
 char csv_delimiter_guess(const char *bytes, size_t n, bool last);
 
 /*
- * The fields of the first record: *text, malloc'ed, has *n of them, in UTF-8, each with a
- * NUL, *length bytes in all; those that are not in UTF-8 are taken for Latin-1. *used bytes are before the next record. *n is 0 if there is no
- * record, or if it is cut off, which *cut says.
+ * The fields of the first record: *text, malloc'ed, has *n of them, in UTF-8, each with
+ * a NUL, *length bytes in all; those that are not in UTF-8 are taken for Latin-1. *used
+ * bytes are before the next record. *n is 0 if there is no record, or if it is cut off,
+ * which *cut says.
  */
 struct csv_names {
     char *text;

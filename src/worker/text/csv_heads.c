@@ -225,7 +225,7 @@ static int heads_look(struct look *l, struct error *err)
     while (first < files->n && !l->records[first])
         first++;
     if (first == files->n)
-        return error_set(err, RAYTRAIN_EINVAL, "%s is empty: it has not even a header",
+        return error_set(err, RAYTRAIN_EINVAL, "%s is empty: it does not have a header",
                          files->sources[0].name ? files->sources[0].name
                                                 : files->sources[0].path);
     if (first_share(l, first, err) < 0 || look_at(l, start_note, false, err) < 0 ||

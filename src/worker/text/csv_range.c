@@ -105,7 +105,7 @@ static int pieces_scan(struct scanning *s, struct error *err)
 
 /* ---- Quotes that are not closed ---- */
 
-/* Does the file end in quotes? Then with an error. */
+/* An error if the file ends in quotes. */
 static int quote_find(struct scanning *s, size_t file, struct error *err)
 {
     const struct csv_files *files = s->range->files;

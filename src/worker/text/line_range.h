@@ -1,9 +1,9 @@
 /*
- * line_range.h - the lines of text files, of which each rank has those that begin in its
- * range: an equal share of the bytes of all files, one after the other.
+ * line_range.h - the lines of text files, of which each rank has those that begin in
+ * its range: an equal share of the bytes of all files, one after the other.
  *
- * A line ends with LF, or with the file. A byte order mark at the beginning of a file is
- * left out. Memory: a block, which grows to the longest line.
+ * A line ends with LF, or with the file. A byte order mark at the beginning of a file
+ * is left out. Memory: a block, which grows to the longest line.
  */
 #ifndef RAYTRAIN_TEXT_LINE_RANGE_H
 #define RAYTRAIN_TEXT_LINE_RANGE_H
@@ -45,13 +45,13 @@ void line_range_clear(struct line_range *r);
 typedef int (*line_block_func)(void *arg, const struct line_block *block,
                                struct error *err);
 
-/* Call use() for all lines of this rank, a block at a time. RAYTRAIN_ECORRUPT: a file is
- * written to meanwhile. RAYTRAIN_EINVAL: a line has more than LINE_BYTES_MAX. */
+/* Call use() for all lines of this rank, a block at a time. RAYTRAIN_ECORRUPT: a file
+ * is written to meanwhile. RAYTRAIN_EINVAL: a line has more than LINE_BYTES_MAX. */
 int line_range_each(struct line_range *r, line_block_func use, void *arg,
                     struct error *err);
 
-/* COLLECTIVE: r->first, own and rows, if count() says how many rows the bytes of a block
- * are. The result is agreed on. */
+/* COLLECTIVE: r->first, own and rows, if count() says how many rows the bytes of a
+ * block are. The result is agreed on. */
 int line_range_count(struct comm *comm, struct line_range *r,
                      uint64_t (*count)(const char *bytes, size_t n), struct error *err);
 
@@ -60,7 +60,8 @@ int line_range_count(struct comm *comm, struct line_range *r,
  * there are fewer. */
 int line_range_rows(struct line_range *r, line_block_func use, void *arg, uint64_t *row,
                     struct error *err);
-/* *row moves on by n rows of the block; an error if there are more than were counted. */
+/* *row moves on by n rows of the block; an error if there are more than were
+ * counted. */
 int line_range_take(const struct line_range *r, uint64_t *row, uint64_t n,
                     const struct line_block *block, struct error *err);
 

@@ -1,7 +1,7 @@
 /*
  * row_sink.h - where the rows of text files go. A converter, such as csv_convert(), is
- * called by all ranks and parses a part of the files on each of them; a sink is what the
- * caller does with the rows.
+ * called by all ranks and parses a part of the files on each of them; a sink is what
+ * the caller does with the rows.
  *
  * Each function returns 0, or -1 with an error, which ends the conversion on all ranks.
  */
@@ -13,8 +13,8 @@
 struct row_sink {
     /* COLLECTIVE: the columns, which have no rows here, and how many rows there will be
      * in all. Called once more if the columns were not those of all rows: then all that
-     * has been put is void. In FRAME_SPARSE columns row.shape[0] is not known yet: it is
-     * 0, here and in rows that are put. */
+     * has been put is void. In FRAME_SPARSE columns row.shape[0] is not known yet: it
+     * is 0, here and in rows that are put. */
     int (*begin)(void *arg, const struct frame *columns, uint64_t rows,
                  struct error *err);
     /* Rows from number `first` of all on; each row comes once, on one rank. In columns

@@ -39,14 +39,15 @@ void text_close(struct text_file *f);
 
 /* May the reading go on? 0, or -1 with the error that ends it. */
 int text_proceed(const struct text_watch *watch, struct error *err);
-/* All n bytes; RAYTRAIN_ECORRUPT if the file has become shorter. Asks the watch first. */
+/* All n bytes; RAYTRAIN_ECORRUPT if the file has become shorter. Asks the watch
+ * first. */
 int text_read(const struct text_file *f, char *bytes, size_t n, uint64_t at,
               struct error *err);
 /* RAYTRAIN_ECORRUPT if the file has been written to since it was opened. */
 int text_unchanged(const struct text_file *f, struct error *err);
 
-/* *mark: how long the byte order mark of a file is that begins with these bytes. -1 if it is
- * one of UTF-16 or UTF-32. */
+/* *mark: how long the byte order mark of a file is that begins with these bytes. -1 if
+ * it is one of UTF-16 or UTF-32. */
 int text_mark(const struct text_file *f, const char *bytes, size_t n, size_t *mark,
               struct error *err);
 
