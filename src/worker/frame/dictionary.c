@@ -1,6 +1,6 @@
 /*
- * dictionary.c - see dictionary.h. An open-addressing hash table of codes over an array of
- * words, whose bytes lie one after the other.
+ * dictionary.c - see dictionary.h. An open-addressing hash table of codes over an array
+ * of words, whose bytes lie one after the other.
  *
  * The hash function multiplies and folds 8 bytes at a time, as wyhash does (Wang Yi,
  * public domain); it need not resist an attacker, because a table that fills with one
@@ -334,8 +334,8 @@ static bool byte_sort(const struct sorted *from, struct sorted *to, size_t n,
     return true;
 }
 
-/* Sort by keys, from the last byte to the first, then words whose keys are equal. *spare
- * has room for as many; the two may change places. */
+/* Sort by keys, from the last byte to the first, then words whose keys are equal.
+ * *spare has room for as many; the two may change places. */
 static void sort(struct sorted **order, struct sorted **spare, size_t n)
 {
     for (unsigned shift = 0; n > 1 && shift < 64; shift += 8) {

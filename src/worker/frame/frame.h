@@ -21,11 +21,12 @@ enum frame_kind {
     FRAME_WORDS,
     /* Bytes per row, of any number: row i has data[offsets[i]..offsets[i + 1]). */
     FRAME_TEXT,
-    /* Words per row, of any number: codes as in FRAME_WORDS, offsets as in FRAME_TEXT. */
+    /* Words per row, of any number: codes as in FRAME_WORDS, offsets as in
+     * FRAME_TEXT. */
     FRAME_WORD_LISTS,
-    /* A vector per row of which most elements are 0: row i has the elements
-     * indices[k] = data[k], k in offsets[i]..offsets[i + 1), by rising index. row.shape[0]
-     * is the length of the vector, and row.dtype that of data. */
+    /* A vector per row of which most elements are 0: row i has the elements indices[k]
+     * = data[k], k in offsets[i]..offsets[i + 1), by rising index. row.shape[0] is the
+     * length of the vector, and row.dtype that of data. */
     FRAME_SPARSE
 };
 
@@ -46,7 +47,8 @@ struct frame_column {
     uint64_t n_data;                              /* elements in data */
     size_t data_room, offsets_room, indices_room; /* bytes */
     struct frame_region *region;                  /* of data; NULL: it has its own */
-    /* Where its memory comes from and goes to: that of its frame; NULL: nothing is kept. */
+    /* Where its memory comes from and goes to: that of its frame; NULL: nothing is
+     * kept. */
     struct frame_spare *spare;
 };
 
@@ -62,8 +64,8 @@ struct frame {
         .rows = 0, .columns = NULL, .n_columns = 0, .spare = NULL                      \
     }
 
-/* From now on memory that its columns lose is kept, until frame_clear(). Its columns are
- * used by one thread at a time. */
+/* From now on memory that its columns lose is kept, until frame_clear(). Its columns
+ * are used by one thread at a time. */
 int frame_keep_memory(struct frame *f, struct error *err);
 /* Make its columns those of `like`, without rows, in the same order, whatever has been
  * done to them. Columns that are still there keep their memory. */
@@ -94,14 +96,14 @@ void frame_names(const struct frame *f, char *text, size_t size);
 void frame_names_of(const struct frame *f, const bool *shown, char *text, size_t size);
 
 /*
- * Memory for `rows` rows with `elements` elements in all (of NUMBERS and WORDS each row has
- * a fixed number, and `elements` is not looked at). Contents are lost if it grows. Does
- * not set f->rows, nor n_data of columns with offsets.
+ * Memory for `rows` rows with `elements` elements in all (of NUMBERS and WORDS each row
+ * has a fixed number, and `elements` is not looked at). Contents are lost if it grows.
+ * Does not set f->rows, nor n_data of columns with offsets.
  */
 int frame_reserve(struct frame_column *c, uint64_t rows, uint64_t elements,
                   struct error *err);
-/* frame_reserve() for the columns of n frames, which are NUMBERS or WORDS; together they
- * are faster to write in any order (region.h). */
+/* frame_reserve() for the columns of n frames, which are NUMBERS or WORDS; together
+ * they are faster to write in any order (region.h). */
 int frame_reserve_together(struct frame frames[], size_t n, uint64_t rows,
                            struct error *err);
 /* Bytes of a row of NUMBERS or WORDS. */

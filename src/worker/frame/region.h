@@ -10,8 +10,8 @@
 
 struct frame_region;
 
-/* Its memory is *bytes, zeros, aligned to a page. It belongs to one user. NULL and errno
- * if there is none. */
+/* Its memory is *bytes, zeros, aligned to a page. It belongs to one user. NULL and
+ * errno if there is none. */
 struct frame_region *frame_region_create(size_t n, unsigned char **bytes);
 /* Any thread. */
 void frame_region_hold(struct frame_region *r);
