@@ -1,7 +1,8 @@
 /*
- * batch_mapper.c - a function of the user makes new columns of a batch: one in C, which is
- * called here (map_batch.h), with no rows first, so that its columns are known. A function
- * in Python is called by the client of this process, and so is all that comes after it.
+ * batch_mapper.c - a function of the user makes new columns of a batch: one in C, which
+ * is called here (map_batch.h), with no rows first, so that its columns are known. A
+ * function in Python is called by the client of this process, and so is all that comes
+ * after it.
  */
 #include <stdlib.h>
 

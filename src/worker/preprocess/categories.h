@@ -1,7 +1,7 @@
 /*
  * categories.h - what the encoders share: they learn the categories of a column, by
- * rising value or the most frequent ones, and find the category of each value of another
- * column.
+ * rising value or the most frequent ones, and find the category of each value of
+ * another column.
  */
 #ifndef RAYTRAIN_PREPROCESS_CATEGORIES_H
 #define RAYTRAIN_PREPROCESS_CATEGORIES_H

@@ -10,8 +10,9 @@ struct chain {
     struct preprocessors_config config; /* owned */
     struct preprocessor *list;
     size_t n;
-    /* A client of this process calls the functions in Python, and asks for what comes after
-     * the first of them: datasets leave that to it. Else such a chain is refused. */
+    /* A client of this process calls the functions in Python, and asks for what
+     * comes after the first of them: datasets leave that to it. Else such a chain is
+     * refused. */
     bool client_maps;
 };
 

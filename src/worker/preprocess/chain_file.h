@@ -18,8 +18,8 @@
 /* Into a new group. RAYTRAIN_EINVAL if the chain is not fitted. */
 int chain_save(const struct chain *chain, hid_t file, const char *group,
                struct error *err);
-/* From a group, with the same bits. Release it with chain_clear(), also after a failure;
- * RAYTRAIN_ECORRUPT if it is not what chain_save() writes. */
+/* From a group, with the same bits. Release it with chain_clear(), also after a
+ * failure; RAYTRAIN_ECORRUPT if it is not what chain_save() writes. */
 int chain_load(struct chain *chain, hid_t file, const char *group, struct error *err);
 
 #endif

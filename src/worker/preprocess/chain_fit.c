@@ -1,6 +1,6 @@
 /*
- * chain_fit.c - which preprocessors of a chain can learn in the next pass over the rows, and
- * such a pass.
+ * chain_fit.c - which preprocessors of a chain can learn in the next pass over the
+ * rows, and such a pass.
  */
 #include "preprocess/chain_fit.h"
 
@@ -19,7 +19,8 @@ static bool reads(const struct preprocessor *p, const char *column)
     return p->ops->reads_all && p->config->n_columns == 0;
 }
 
-/* Does p look at a column that q makes, changes or removes, or make one that q reads? */
+/* Does p look at a column that q makes, changes or removes, or make one that q
+ * reads? */
 static bool depends(const struct preprocessor *p, const struct preprocessor *q)
 {
     const struct preprocessor_config *config = q->config;

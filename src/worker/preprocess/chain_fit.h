@@ -10,17 +10,17 @@ struct chain_source {
     const struct frame *schema;
     /* From the first row on again. */
     int (*rewind)(void *arg, struct error *err);
-    /* The next rows, any number. Sets `frame` to columns as in the schema: what was done
-     * to it since the last call (columns are added, removed, and get other types) does
-     * not matter. 1: there are some, 0: no more, -1. */
+    /* The next rows, any number. Sets `frame` to columns as in the schema: what was
+     * done to it since the last call (columns are added, removed, and get other types)
+     * does not matter. 1: there are some, 0: no more, -1. */
     int (*next)(void *arg, struct frame *frame, struct error *err);
     void *arg;
 };
 
 /*
  * COLLECTIVE: let all preprocessors learn that have not. Each one sees rows as those
- * before it leave them. Preprocessors that do not depend on each other learn in the same
- * pass. *passes, the number of passes over the rows, may be NULL.
+ * before it leave them. Preprocessors that do not depend on each other learn in the
+ * same pass. *passes, the number of passes over the rows, may be NULL.
  */
 int chain_fit(struct chain *chain, const struct chain_source *source, struct comm *comm,
               int *passes, struct error *err);

@@ -101,7 +101,8 @@ static int concatenated_make(struct parts *parts,
     return 0;
 }
 
-/* Remove the columns, and put the result in the place of one of its name or at the end. */
+/* Remove the columns, and put the result in the place of one of its name or at the
+ * end. */
 static int parts_replace(const struct parts *parts, struct frame *f,
                          struct frame_column *out, struct error *err)
 {

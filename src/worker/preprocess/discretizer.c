@@ -28,7 +28,8 @@ static int uniform_rows(const struct preprocessor *p, void *fit,
     return 0;
 }
 
-/* The range of one value is widened to both sides, any other by 0.1% at its open end. */
+/* The range of one value is widened to both sides, any other by 0.1% at its open
+ * end. */
 static void edges_make(double min, double max, size_t n, bool right, double *edges)
 {
     bool single = min == max;

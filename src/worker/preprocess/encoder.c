@@ -1,7 +1,8 @@
 /*
  * encoder.c - categorizer, ordinal_encoder and label_encoder: words and numbers become
- * the numbers of their categories, which are sorted. An unseen category becomes NaN, and
- * -1 if dtype is an integer type; for categorizer, and in lists, it is a missing word.
+ * the numbers of their categories, which are sorted. An unseen category becomes NaN,
+ * and -1 if dtype is an integer type; for categorizer, and in lists, it is a missing
+ * word.
  */
 #include <math.h>
 #include <stdlib.h>

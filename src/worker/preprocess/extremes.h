@@ -1,5 +1,5 @@
-/* extremes.h - the least and the greatest value of each element of the rows of a column;
- * missing values are left out. */
+/* extremes.h - the least and the greatest value of each element of the rows of a
+ * column; missing values are left out. */
 #ifndef RAYTRAIN_PREPROCESS_EXTREMES_H
 #define RAYTRAIN_PREPROCESS_EXTREMES_H
 

@@ -1,7 +1,7 @@
 /*
  * fitted.h - what a preprocessor has learned from the training set: named arrays of
- * numbers, lists of words, and bytes, by column. Checkpoints have them as datasets, such as
- * /preprocessor/0/standard_scaler/age/mean (chain_file.h).
+ * numbers, lists of words, and bytes, by column. Checkpoints have them as datasets,
+ * such as /preprocessor/0/standard_scaler/age/mean (chain_file.h).
  */
 #ifndef RAYTRAIN_PREPROCESS_FITTED_H
 #define RAYTRAIN_PREPROCESS_FITTED_H

@@ -1,4 +1,5 @@
-/* key_index.h - distinct 64-bit keys, each with a number: that of the keys before it. */
+/* key_index.h - distinct 64-bit keys, each with a number: that of the keys before
+ * it. */
 #ifndef RAYTRAIN_PREPROCESS_KEY_INDEX_H
 #define RAYTRAIN_PREPROCESS_KEY_INDEX_H
 

@@ -1,6 +1,6 @@
 /*
- * map_batch.c - see map_batch.h. The sections: what is read; declarations; columns of the
- * result; around a call of the function.
+ * map_batch.c - see map_batch.h. The sections: what is read; declarations; columns of
+ * the result; around a call of the function.
  */
 #include "preprocess/map_batch.h"
 

@@ -1,10 +1,11 @@
 /*
- * map_batch.h - a batch of rows as the function of a batch_mapper sees it: raytrain_batch
- * of raytrain.h. It reads the columns of a frame, and declares, or makes again, the
- * columns of its result, which take their places in the frame after the function has
- * returned.
+ * map_batch.h - a batch of rows as the function of a batch_mapper sees it:
+ * raytrain_batch of raytrain.h. It reads the columns of a frame, and declares, or makes
+ * again, the columns of its result, which take their places in the frame after the
+ * function has returned.
  *
- * The first call declares: it has no rows, and its columns are those of every later call.
+ * The first call declares: it has no rows, and its columns are those of every later
+ * call.
  */
 #ifndef RAYTRAIN_PREPROCESS_MAP_BATCH_H
 #define RAYTRAIN_PREPROCESS_MAP_BATCH_H
@@ -30,8 +31,8 @@ struct raytrain_batch {
 
 /* Before a call of the function: with the rows of `frame`. */
 void map_batch_begin(raytrain_batch *batch, struct frame *frame, bool declares);
-/* After it has succeeded: have all columns been made that were declared, with codes that
- * there are? */
+/* After it has succeeded: have all columns been made that were declared, with codes
+ * that there are? */
 int map_batch_check(raytrain_batch *batch, struct error *err);
 /* Move the columns into the frame, and remove those that are to be removed. */
 int map_batch_put(raytrain_batch *batch, struct error *err);

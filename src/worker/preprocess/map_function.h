@@ -17,9 +17,9 @@ enum map_origin {
     MAP_OF_CHECKPOINT /* only a checkpoint, and the user allows it */
 };
 
-/* Where functions without a library are from now on: in the shared object at this path; in
- * this program ("", which is so at first); or nowhere (NULL: this process has no functions
- * of the user). The string is not copied. Before there are other threads. */
+/* Where functions without a library are from now on: in the shared object at this path;
+ * in this program ("", which is so at first); or nowhere (NULL: this process has no
+ * functions of the user). The string is not copied. Before there are other threads. */
 void map_function_object(const char *path);
 /* From now on this function of the library may be called. library may be NULL. */
 int map_function_allow(const char *library, const char *name, enum map_origin origin,

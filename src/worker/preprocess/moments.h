@@ -16,7 +16,8 @@ struct moment {
 struct moments {
     size_t width;
     struct moment *of; /* each element of a row */
-    /* For a block of rows, whose elements go to the lanes in turn; a multiple of width. */
+    /* For a block of rows, whose elements go to the lanes in turn; a multiple of
+     * width. */
     size_t lanes;
     double *shift, *count, *sum, *square;
 };

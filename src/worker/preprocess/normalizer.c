@@ -1,6 +1,6 @@
 /*
- * normalizer.c - the numbers of a row, over all columns that are named, divided by their
- * norm. As in scikit-learn a row of zeros stays as it is.
+ * normalizer.c - the numbers of a row, over all columns that are named, divided by
+ * their norm. As in scikit-learn a row of zeros stays as it is.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  *
  *     mean(log-Jacobian) - cov(y, dy/dpower) / var(y)
  *
- * is 0; y are the transformed values. A root is found to more digits than a maximum. Each
- * pass over the rows takes the derivative at several powers at once; the root of the
- * polynomial through them is the next estimate.
+ * is 0; y are the transformed values. A root is found to more digits than a maximum.
+ * Each pass over the rows takes the derivative at several powers at once; the root of
+ * the polynomial through them is the next estimate.
  */
 #include "preprocess/power_fit.h"
 

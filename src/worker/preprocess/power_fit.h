@@ -1,6 +1,7 @@
 /*
- * power_fit.h - the power transforms of Yeo and Johnson and of Box and Cox, and the power
- * that makes values most like a normal distribution: the one of greatest likelihood.
+ * power_fit.h - the power transforms of Yeo and Johnson and of Box and Cox, and the
+ * power that makes values most like a normal distribution: the one of greatest
+ * likelihood.
  */
 #ifndef RAYTRAIN_PREPROCESS_POWER_FIT_H
 #define RAYTRAIN_PREPROCESS_POWER_FIT_H
@@ -12,7 +13,8 @@
 /* NaN for what is missing, and for Box-Cox for values that are not positive. */
 double power_transform(enum power_method method, double power, double x);
 
-/* A search for each element of the rows of a column, in several passes over the rows. */
+/* A search for each element of the rows of a column, in several passes over the
+ * rows. */
 struct power_fit {
     enum power_method method;
     size_t width;

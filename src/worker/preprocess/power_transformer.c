@@ -1,7 +1,7 @@
 /*
- * power_transformer.c - Yeo-Johnson's or Box-Cox's transform with a given power, or with
- * the one of greatest likelihood for each element of a row. Results are not scaled:
- * scikit-learn's standardize=True is a standard_scaler after it.
+ * power_transformer.c - Yeo-Johnson's or Box-Cox's transform with a given power, or
+ * with the one of greatest likelihood for each element of a row. Results are not
+ * scaled: scikit-learn's standardize=True is a standard_scaler after it.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -78,8 +78,8 @@ struct preprocessor_ops {
     int (*map)(const struct column_plan *plan, const struct frame_column *in,
                uint64_t rows, struct frame_column *out, struct error *err);
     void (*plan_free)(struct column_plan *plan); /* NULL: free(state) */
-    /* The same for a column that is not there; NULL: that is an error. plan->like has only
-     * its name, and map() gets `out` as `in`. */
+    /* The same for a column that is not there; NULL: that is an error. plan->like has
+     * only its name, and map() gets `out` as `in`. */
     int (*plan_absent)(struct column_plan *plan, struct error *err);
     int (*map_absent)(const struct column_plan *plan, const struct frame_column *in,
                       uint64_t rows, struct frame_column *out, struct error *err);

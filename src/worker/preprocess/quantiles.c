@@ -1,9 +1,9 @@
 /*
  * quantiles.c - see quantiles.h. A quantile lies between two values of known rank. Each
- * of them is searched for digit by digit: doubles are read as integers of the same order
- * (sign, exponent, fraction); the first pass counts their leading 12 bits, and each later
- * one the next 11 of those values that begin as the searched one does. A search ends
- * early if those are all the same.
+ * of them is searched for digit by digit: doubles are read as integers of the same
+ * order (sign, exponent, fraction); the first pass counts their leading 12 bits, and
+ * each later one the next 11 of those values that begin as the searched one does. A
+ * search ends early if those are all the same.
  */
 #include "preprocess/quantiles.h"
 
@@ -209,7 +209,8 @@ static int histograms_make(struct quantiles *q, bool *again, struct error *err)
     return 0;
 }
 
-/* Least and most of each search, of all ranks; those that share a histogram share them. */
+/* Least and most of each search, of all ranks; those that share a histogram share
+ * them. */
 static int limits_reduce(struct quantiles *q, struct comm *comm, struct error *err)
 {
     size_t n = q->width * per_element(q);

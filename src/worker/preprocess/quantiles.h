@@ -27,8 +27,8 @@ void quantiles_add(struct quantiles *q, const struct frame_column *c, uint64_t r
 /* COLLECTIVE: the end of a pass; *again: the rows are needed again. */
 int quantiles_reduce(struct quantiles *q, struct comm *comm, bool *again,
                      struct error *err);
-/* Quantile k of an element, between two values as numpy.percentile() does; NaN if it has
- * no values. */
+/* Quantile k of an element, between two values as numpy.percentile() does; NaN if it
+ * has no values. */
 double quantiles_get(const struct quantiles *q, size_t element, size_t k);
 
 #endif

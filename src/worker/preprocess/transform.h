@@ -1,5 +1,6 @@
 /*
- * transform.h - fitted preprocessors at work on batches with the columns of one dataset.
+ * transform.h - fitted preprocessors at work on batches with the columns of one
+ * dataset.
  *
  * A transform belongs to one thread. Several may use the same chain, which does not
  * change meanwhile.
@@ -26,8 +27,8 @@ int transform_create_inverse(const struct chain *chain, const struct frame *sche
 /* The columns of the output, without rows. */
 const struct frame *transform_schema(const struct transform *t);
 /* Rows with the columns of the schema become rows of the output. RAYTRAIN_EINVAL with
- * the column if there is a missing value that a preprocessor does not accept. On failure
- * the frame may have been changed in part. */
+ * the column if there is a missing value that a preprocessor does not accept. On
+ * failure the frame may have been changed in part. */
 int transform_apply(const struct transform *t, struct frame *f, struct error *err);
 void transform_destroy(struct transform *t); /* NULL is fine */
 

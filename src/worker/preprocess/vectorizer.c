@@ -3,8 +3,8 @@
  * of tokens, or sparse vectors with the number of times that each token occurs.
  *
  * tokenizer and count_vectorizer learn which tokens there are; others are missing words
- * of a list, and have no element in a vector. The elements of count_vectorizer are in the
- * order of falling frequency, as in Ray.
+ * of a list, and have no element in a vector. The elements of count_vectorizer are in
+ * the order of falling frequency, as in Ray.
  */
 #include "preprocess/vectorizer.h"
 
