@@ -1,7 +1,7 @@
 /*
  * assembly.h - the file of all predictions, made of the parts by all ranks: each writes
- * a range of it, and ranges meet at multiples of 1 MiB, so that no two nodes write to one
- * page. It is synced, and then gets its name.
+ * a range of it, and ranges meet at multiples of 1 MiB, so that no two nodes write to
+ * one page. It is synced, and then gets its name.
  */
 #ifndef RAYTRAIN_PREDICT_ASSEMBLY_H
 #define RAYTRAIN_PREDICT_ASSEMBLY_H

@@ -1,5 +1,6 @@
 /*
- * file_predictor.c - predictions of the rows of files, as one file. The life of a prediction:
+ * file_predictor.c - predictions of the rows of files, as one file. The life of a
+ * prediction:
  *
  *   1. cmd/raytrain-predict.c chooses the checkpoint and completes the configuration: the
  *      run is called FILE.run, and lies beside the output FILE. It is a run like others
@@ -35,9 +36,9 @@
 struct file_predictor {
     struct raytrain_predictor base;
     struct file_predictor_env env;
-    raytrain_dataset
-        *kept; /* the same rows before the preprocessors, for the columns that
-                               are kept; NULL: there are none, or no preprocessors */
+    /* The same rows before the preprocessors, for the columns that are kept; NULL:
+     * there are none, or no preprocessors. */
+    raytrain_dataset *kept;
     struct dataset_config input_config;
     char *parts; /* their directory */
 

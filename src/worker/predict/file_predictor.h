@@ -1,16 +1,17 @@
 /*
- * file_predictor.h - the predictor of raytrain-predict, on one rank: batches of the input
- * in order, what is predicted of them, and in the end the file of all predictions.
+ * file_predictor.h - the predictor of raytrain-predict, on one rank: batches of the
+ * input in order, what is predicted of them, and in the end the file of all
+ * predictions.
  *
  * The rows are cut into parts (predict_plan.h), which the ranks take in rounds. A part
- * whose predictions are complete is published (output_part.h); a prediction that goes on
- * after an interruption makes only those that are missing. Batches, parts and the file
- * have the same bytes on any number of ranks.
+ * whose predictions are complete is published (output_part.h); a prediction that goes
+ * on after an interruption makes only those that are missing. Batches, parts and the
+ * file have the same bytes on any number of ranks.
  *
- * Collectives: create; the first next, and each one that completes a round with a report;
- * finish. A report comes after the same round on all ranks: so the number of rows that are
- * done is known, and a request to stop reaches all ranks at once. Since ranks wait for
- * each other then, not every round has one (predict_report_at()).
+ * Collectives: create; the first next, and each one that completes a round with a
+ * report; finish. A report comes after the same round on all ranks: so the number of
+ * rows that are done is known, and a request to stop reaches all ranks at once. Since
+ * ranks wait for each other then, not every round has one (predict_report_at()).
  *
  * Threads: the training thread alone.
  */

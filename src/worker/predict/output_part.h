@@ -4,11 +4,11 @@
  *
  *     SHARDS/shard-000012     a head, the lengths of the streams, the streams
  *
- * It is not synced, for which its rank would wait: whether an earlier attempt made it, or
- * another rank before the file of all predictions is made, a part is believed only if the
- * head, the length of the file and the checksum of the streams agree. One that does not
- * survive the crash of a node is made again. Other nodes see all of a file under a new
- * name once it is closed (NFS, FUSE).
+ * It is not synced, for which its rank would wait: whether an earlier attempt made it,
+ * or another rank before the file of all predictions is made, a part is believed only
+ * if the head, the length of the file and the checksum of the streams agree. One that
+ * does not survive the crash of a node is made again. Other nodes see all of a file
+ * under a new name once it is closed (NFS, FUSE).
  */
 #ifndef RAYTRAIN_PREDICT_OUTPUT_PART_H
 #define RAYTRAIN_PREDICT_OUTPUT_PART_H

@@ -39,10 +39,10 @@ uint64_t predict_plan_count(const struct predict_plan *plan, uint64_t i);
 uint64_t predict_cut(uint64_t missing, int rank, int size);
 uint64_t predict_rounds(uint64_t missing, int size);
 
-/* Ranks wait for each other to report. After a report at the end of `round`, of `rounds`
- * that take as long each as those so far, `seconds` in all, the next one is at the end of
- * this round: after as many rounds again, or as many as take PREDICT_REPORT_S. The last
- * round has one. */
+/* Ranks wait for each other to report. After a report at the end of `round`, of
+ * `rounds` that take as long each as those so far, `seconds` in all, the next one is at
+ * the end of this round: after as many rounds again, or as many as take
+ * PREDICT_REPORT_S. The last round has one. */
 uint64_t predict_report_at(uint64_t round, uint64_t rounds, double seconds);
 
 #endif

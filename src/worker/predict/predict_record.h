@@ -1,7 +1,7 @@
 /*
  * predict_record.h - what a prediction was begun with, RUN/prediction.json: the input,
- * the checkpoint, the columns, and how the rows are cut. One that goes on must agree with
- * all of it, or its parts would not fit together.
+ * the checkpoint, the columns, and how the rows are cut. One that goes on must agree
+ * with all of it, or its parts would not fit together.
  *
  *   {"output": PATH, "format": "hdf5", "input": PATH, "checkpoint": PATH,
  *    "iteration": N, "rows": N, "batch": N, "shard_rows": N,

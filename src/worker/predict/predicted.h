@@ -3,8 +3,8 @@
  * formats, one a file.
  *
  * A format makes streams of bytes of the rows, one for all columns or one for each; a
- * part has a piece of each stream, and the file has the streams at places that are known
- * once all parts are. So any rank can write any range of the file.
+ * part has a piece of each stream, and the file has the streams at places that are
+ * known once all parts are. So any rank can write any range of the file.
  *
  * To add a format: write a file that defines a `struct predicted_format`, declare that
  * below, and add its endings to the table in config/predict_config.c.
@@ -78,8 +78,8 @@ extern const struct predicted_format predicted_hdf5, predicted_csv, predicted_np
 
 void predicted_init(struct predicted *p, enum predict_format format);
 void predicted_clear(struct predicted *p);
-/* RAYTRAIN_EINVAL if the name cannot be that of a column or is there already, or the shape
- * is none. */
+/* RAYTRAIN_EINVAL if the name cannot be that of a column or is there already, or the
+ * shape is none. */
 int predicted_add(struct predicted *p, const char *name, const raytrain_tensor *row,
                   bool kept, struct error *err);
 /* The same for strings of at most `longest` bytes, which are kept columns. */

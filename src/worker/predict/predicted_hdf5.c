@@ -1,6 +1,6 @@
 /* predicted_hdf5.c - predictions as an HDF5 file: a contiguous dataset for each column,
- * below the root. Strings are of fixed length, that of the longest one, in UTF-8: only so
- * they have a place that is known before all of them are. */
+ * below the root. Strings are of fixed length, that of the longest one, in UTF-8: only
+ * so they have a place that is known before all of them are. */
 #include "predict/predicted.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* predicted_npy.c - predictions as a file of NumPy, which is one array: that of the only
- * column. */
+/* predicted_npy.c - predictions as a file of NumPy, which is one array: that of the
+ * only column. */
 #include "predict/predicted.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * staged.h - the columns of the current batch: copies of what the predictor has put, and
- * of what is kept of the input. Whatever a predict function does to its batch, what is
- * kept stays as it was.
+ * staged.h - the columns of the current batch: copies of what the predictor has put,
+ * and of what is kept of the input. Whatever a predict function does to its batch, what
+ * is kept stays as it was.
  */
 #ifndef RAYTRAIN_PREDICT_STAGED_H
 #define RAYTRAIN_PREDICT_STAGED_H
