@@ -1,7 +1,7 @@
 /*
- * area_under_curve.c - see area_under_curve.h. Members exchange their rows, so that each
- * has a range of scores, all ties of a score among them, and no member has many more rows
- * than it had before; then each adds up its part of the curve.
+ * area_under_curve.c - see area_under_curve.h. Members exchange their rows, so that
+ * each has a range of scores, all ties of a score among them, and no member has many
+ * more rows than it had before; then each adds up its part of the curve.
  */
 #include "gbdt/area_under_curve.h"
 

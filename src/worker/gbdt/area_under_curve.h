@@ -1,6 +1,6 @@
 /*
- * area_under_curve.h - areas under the curves of a binary classifier, exact over the rows
- * of all members, with ties and weights.
+ * area_under_curve.h - areas under the curves of a binary classifier, exact over the
+ * rows of all members, with ties and weights.
  */
 #ifndef RAYTRAIN_GBDT_AREA_UNDER_CURVE_H
 #define RAYTRAIN_GBDT_AREA_UNDER_CURVE_H

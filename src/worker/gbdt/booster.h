@@ -112,12 +112,13 @@ struct booster_ops {
                     struct error *err);
     /*
      * Rank 0 of the members alone: the model as the library's own bytes, to free(). Of
-     * its first `rounds` rounds only; 0: all. best_round, unless negative, and the score
-     * are kept in it as the library's own Python module does, if it does.
+     * its first `rounds` rounds only; 0: all. best_round, unless negative, and the
+     * score are kept in it as the library's own Python module does, if it does.
      */
     int (*save)(struct booster *b, int rounds, int best_round, double best_score,
                 void **bytes, size_t *n, struct error *err);
-    /* Rank 0 of the members alone: of the same rounds as `save`. Memory of the caller. */
+    /* Rank 0 of the members alone: of the same rounds as `save`. Memory of the
+     * caller. */
     int (*importance)(struct booster *b, int rounds, struct gbdt_importance *out,
                       struct error *err);
     /* Rounds that the model has; 0: none yet. */

@@ -1,6 +1,6 @@
 /*
- * columns.h - which columns of a dataset are features of the trees, and which are label,
- * weight, query and margin.
+ * columns.h - which columns of a dataset are features of the trees, and which are
+ * label, weight, query and margin.
  */
 #ifndef RAYTRAIN_GBDT_COLUMNS_H
 #define RAYTRAIN_GBDT_COLUMNS_H
@@ -58,11 +58,12 @@ struct gbdt_columns_use {
  */
 int gbdt_columns_find(const struct frame *schema, const struct gbdt_columns_use *use,
                       struct gbdt_columns *out, struct error *err);
-/* Another dataset has them, too. Its sparse vectors may be longer: what is in them shows
- * in their rows. */
+/* Another dataset has them, too. Its sparse vectors may be longer: what is in them
+ * shows in their rows. */
 int gbdt_columns_check(const struct gbdt_columns *columns, const struct frame *schema,
                        const struct gbdt_dataset *dataset, struct error *err);
-/* The column of the weights, or of the queries, of a dataset; NULL: its rows have none. */
+/* The column of the weights, or of the queries, of a dataset; NULL: its rows have
+ * none. */
 const char *gbdt_columns_weight(const struct gbdt_columns *columns,
                                 const struct frame *schema);
 const char *gbdt_columns_qid(const struct gbdt_columns *columns,
@@ -70,8 +71,8 @@ const char *gbdt_columns_qid(const struct gbdt_columns *columns,
 /* Has the dataset queries, as LIBSVM text says, that the objective has no use for? */
 bool gbdt_columns_spares_queries(const struct gbdt_columns *columns,
                                  const struct frame *schema);
-/* The columns of a dataset that are not used, "x, y", but for such queries and those that
- * the configuration excludes; empty: there is none. */
+/* The columns of a dataset that are not used, "x, y", but for such queries and those
+ * that the configuration excludes; empty: there is none. */
 int gbdt_columns_unused(const struct gbdt_columns *columns, const struct frame *schema,
                         char *text, size_t size, struct error *err);
 /* Their names, and which are categories. RAYTRAIN_EINVAL: two have the same name. */

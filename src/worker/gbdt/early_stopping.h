@@ -2,8 +2,8 @@
  * early_stopping.h - is the training still making progress? By one metric, the last one
  * of the last dataset unless the configuration names another (XGBoost's rule).
  *
- * Its memory is in every checkpoint, so that a run that is interrupted stops in the same
- * round as one that is not.
+ * Its memory is in every checkpoint, so that a run that is interrupted stops in the
+ * same round as one that is not.
  */
 #ifndef RAYTRAIN_GBDT_EARLY_STOPPING_H
 #define RAYTRAIN_GBDT_EARLY_STOPPING_H

@@ -143,8 +143,8 @@ static const struct frame_column *named_column_find(const struct names_index *in
     return found ? *found : NULL;
 }
 
-/* "x_12" is element 12 of a column "x" of vectors. One that ends before it is none of the
- * column, if that is dense; a sparse one has nothing there. */
+/* "x_12" is element 12 of a column "x" of vectors. One that ends before it is none of
+ * the column, if that is dense; a sparse one has nothing there. */
 static const struct frame_column *find_element(const struct names_index *index,
                                                const char *feature, uint64_t *element)
 {
@@ -189,8 +189,8 @@ static int feature_place(struct feature_rows *f, const struct frame *schema,
     return 0;
 }
 
-/* A vector of another length than those of the training. What is in sparse ones shows in
- * their rows. */
+/* A vector of another length than those of the training. What is in sparse ones shows
+ * in their rows. */
 static int elements_check(const struct source *s, struct error *err)
 {
     for (uint64_t k = 0; k < s->elements && !s->sparse; k++)
@@ -439,7 +439,8 @@ static int row_no_feature(struct feature_rows *f, const struct source *s, uint64
 }
 
 /* Elements of all sources at their places: first how many each row has, in offsets, and
- * then, if `all` is not NULL, the elements. offsets[row] is where the row's next one goes. */
+ * then, if `all` is not NULL, the elements. offsets[row] is where the row's next one
+ * goes. */
 static int elements_walk(struct feature_rows *f, const struct frame *batch,
                          uint64_t *offsets, struct element *all, struct error *err)
 {

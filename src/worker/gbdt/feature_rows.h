@@ -1,6 +1,6 @@
 /*
- * feature_rows.h - rows of a dataset as a model of trees takes them: the features that it
- * knows, in its order, whatever the order and the types of the columns.
+ * feature_rows.h - rows of a dataset as a model of trees takes them: the features that
+ * it knows, in its order, whatever the order and the types of the columns.
  *
  * A feature is a column of numbers, or an element of one of vectors: "x_0" is the first
  * element of the column "x". Rows are dense, unless one of the columns is sparse.
@@ -26,10 +26,10 @@ struct feature_list {
 struct feature_rows;
 
 /*
- * Find the features among the columns of a dataset (dataset_schema()). Further columns are
- * not used; elements of a vector that are not features are an error. Without names they
- * are the only column of vectors; or all columns of numbers, in their order, if there is
- * no such column or several. RAYTRAIN_EINVAL, RAYTRAIN_ETYPE.
+ * Find the features among the columns of a dataset (dataset_schema()). Further columns
+ * are not used; elements of a vector that are not features are an error. Without names
+ * they are the only column of vectors; or all columns of numbers, in their order, if
+ * there is no such column or several. RAYTRAIN_EINVAL, RAYTRAIN_ETYPE.
  */
 int feature_rows_create(const struct frame *schema, const struct feature_list *list,
                         raytrain_dtype dtype, struct feature_rows **out,

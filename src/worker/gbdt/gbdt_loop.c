@@ -261,8 +261,8 @@ static int datasets_load(struct training *t, struct error *err)
 
 /* ---- The booster ---- */
 
-/* A training that was complete goes on if the configuration has more rounds now, or more
- * patience: from the best round, whose model it kept. */
+/* A training that was complete goes on if the configuration has more rounds now, or
+ * more patience: from the best round, whose model it kept. */
 static void restored_settle(struct training *t)
 {
     struct model_record *r = &t->record;

@@ -46,7 +46,7 @@ struct prediction {
     uint64_t batch;
 };
 
-/* What a call of raytrain.h has left in the context. */
+/* The error that a call of raytrain.h has left in the context. */
 static int call_failed(const struct prediction *g, struct error *err)
 {
     if (err != session_error(g->ctx))
@@ -85,8 +85,8 @@ static int prediction_library_open(struct prediction *g, struct error *err)
                          "there is no checkpoint to predict by: --checkpoint names it");
     if (raytrain_checkpoint_get_string(g->checkpoint, GBDT_TRAINER, &trainer))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "the checkpoint is none of the trainers xgboost and lightgbm; "
-                         "name the predict function of its model");
+                         "the checkpoint is not one of the trainers xgboost and "
+                         "lightgbm; name the predict function of its model");
     g->booster.ops = booster_find(trainer);
     if (!g->booster.ops)
         rc =
@@ -98,7 +98,7 @@ static int prediction_library_open(struct prediction *g, struct error *err)
     return rc < 0 ? -1 : g->booster.ops->open(err);
 }
 
-/* What is a missing value, for one, is as in the training. */
+/* Missing values, for one, are the same as in the training. */
 static int dmatrix_load(struct prediction *g, struct error *err)
 {
     char *text;

@@ -19,8 +19,9 @@
  * without label, weight, query and margin. A column of vectors is as many features. */
 struct gbdt_features {
     size_t n;
-    char **names;      /* n of them: "x", or "x_0" and so on of vectors; NULL: there are
-                          too many to name */
+    /* n of them: "x", or "x_0" and so on for vectors; NULL: they are too many to
+     * name. */
+    char **names;
     bool *categorical; /* n of them: a number is a category; NULL: none is */
 };
 
@@ -31,9 +32,9 @@ struct gbdt_rows {
     char name[RAYTRAIN_NAME_MAX + 1]; /* of the dataset */
     uint64_t n, first, all;           /* rows first..first + n of `all` */
     /* The features of each row. Dense: values has n x features, row after row, and a
-     * missing one is NaN. Sparse: row i has values[k] at the feature indices[k], rising,
-     * for k in offsets[i]..offsets[i + 1); a feature that is not there is missing to
-     * XGBoost and 0 to LightGBM, as in their own readers. */
+     * missing one is NaN. Sparse: row i has values[k] at the feature indices[k],
+     * rising, for k in offsets[i]..offsets[i + 1); a feature that is not there is
+     * missing to XGBoost and 0 to LightGBM, as in their own readers. */
     bool sparse;
     raytrain_dtype dtype; /* of values: RAYTRAIN_FLOAT32 or RAYTRAIN_FLOAT64 */
     uint64_t features;

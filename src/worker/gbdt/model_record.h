@@ -1,7 +1,7 @@
 /*
  * model_record.h - a model of trees in a checkpoint: the library's own bytes in
- * files/model.ubj or files/model.txt, and beside them what a person and the next attempt
- * want to know of it, by the names of config/gbdt_config.h.
+ * files/model.ubj or files/model.txt, and beside them what a person and the next
+ * attempt want to know of it, by the names of config/gbdt_config.h.
  */
 #ifndef RAYTRAIN_GBDT_MODEL_RECORD_H
 #define RAYTRAIN_GBDT_MODEL_RECORD_H
@@ -23,13 +23,14 @@ struct model_bytes {
 };
 void model_bytes_clear(struct model_bytes *m);
 
-/* What goes into the checkpoints of a run, and stays in place until a report with one has
- * returned. */
+/* What goes into the checkpoints of a run, and stays in place until a report with one
+ * has returned. */
 struct model_saving {
     const struct booster_ops *ops;
     uint64_t n_features;
     int rank;
-    char *params, *dmatrix, *features, *categorical; /* JSON; features is NULL without names */
+    /* JSON; features is NULL without names. */
+    char *params, *dmatrix, *features, *categorical;
     char version[32];
     struct model_record record;
     int64_t finished;
@@ -43,8 +44,8 @@ void model_saving_clear(struct model_saving *s);
 /* Every rank: put record and model into ck. Returns a raytrain_status. */
 int model_saving_put(struct model_saving *s, raytrain_checkpoint *ck);
 
-/* Every rank: what a checkpoint has. *bytes is to free(). RAYTRAIN_EINVAL if it is not one
- * of this trainer. */
+/* Every rank: what a checkpoint has. *bytes is to free(). RAYTRAIN_EINVAL if it is not
+ * one of this trainer. */
 int model_record_get(raytrain_checkpoint *ck, const struct booster_ops *ops,
                      struct model_record *record, void **bytes, size_t *n,
                      struct error *err);

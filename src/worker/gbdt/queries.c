@@ -189,7 +189,7 @@ static struct query *queries_list(const struct gbdt_rows *s, struct error *err)
     return list;
 }
 
-/* COLLECTIVE: rank 0 knows. */
+/* COLLECTIVE: the result is that of rank 0. */
 static int search(const struct gbdt_rows *s, struct comm *parts, struct again *found,
                   struct error *err)
 {

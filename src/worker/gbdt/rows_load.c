@@ -148,8 +148,8 @@ static int loaded_no_feature(const struct loading *l, const struct gbdt_column *
         (unsigned long long)l->job->columns->features);
 }
 
-/* The elements of one row of a column, at the end of those so far. Returns the first one
- * that is not a feature, or -1: all are. */
+/* The elements of one row of a column, at the end of those so far. Returns the first
+ * one that is not a feature, or -1: all are. */
 static int64_t sparse_append(struct gbdt_rows *s, const struct frame_column *c,
                              const struct gbdt_column *to, uint64_t row)
 {
