@@ -1,11 +1,11 @@
 /*
  * rabit_tracker.c - see rabit_tracker.h.
  *
- * The protocol has integers of the machine's own order, and texts as a length and bytes.
- * A connection begins with a magic number, which comes back, the member's rank (-1) and
- * the number of members (-1: it does not know), its task id and a command. "start" is
- * answered, once all members are there and in the order of ranks (member_introduce());
- * "shutdown" and "print" are not.
+ * The protocol has integers of the machine's own order, and texts as a length and
+ * bytes. A connection begins with a magic number, which comes back, the member's rank
+ * (-1) and the number of members (-1: it does not know), its task id and a command.
+ * "start" is answered, once all members are there and in the order of ranks
+ * (member_introduce()); "shutdown" and "print" are not.
  */
 #include "config.h"
 
@@ -29,8 +29,8 @@
 #include "util/thread.h"
 
 #define MAGIC 0xff99
-/* All members connect at once, and then within this time, also thousands of them; if one
- * cannot, the others are not to wait for longer. */
+/* All members connect at once, and then within this time, also thousands of them; if
+ * one cannot, the others are not to wait for longer. */
 #define MEET_LIMIT_S 120.0
 /* A connection whose member is not known yet. */
 #define HELLO_LIMIT_S 30.0
@@ -201,8 +201,8 @@ static void guest_hear(struct rabit_tracker *t, int i)
         guest_leave(t, i);
 }
 
-/* If there are too many, also for the descriptors of this process, the one that has been
- * silent for longest leaves. */
+/* If there are too many, also for the descriptors of this process, the one that has
+ * been silent for longest leaves. */
 static void guest_admit(struct rabit_tracker *t)
 {
     int fd = accept4(t->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -515,8 +515,8 @@ static void *tracker_serve(void *arg)
 
     members_meet(t);
     members_leave(t);
-    /* The farewells of members, until stop. After a failure: a member that comes late is
-     * refused rather than kept waiting. */
+    /* The farewells of members, until stop. After a failure: a member that comes late
+     * is refused rather than kept waiting. */
     if (!t->met) {
         close(t->listening);
         t->listening = -1;

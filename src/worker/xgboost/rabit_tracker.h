@@ -3,10 +3,10 @@
  * their collectives ("rabit"), but the rendezvous, the tracker, only as Python code.
  * Later ones have theirs in the library.
  *
- * Each member connects, says which one it is, and learns its neighbours in a tree and in
- * a ring, and the ports of those that were there before it. A member is known by its task
- * id: its rank, and a secret that all members of this run share, and no other process.
- * Other connections are closed; none of them keeps a member waiting.
+ * Each member connects, says which one it is, and learns its neighbours in a tree and
+ * in a ring, and the ports of those that were there before it. A member is known by its
+ * task id: its rank, and a secret that all members of this run share, and no other
+ * process. Other connections are closed; none of them keeps a member waiting.
  *
  * The links between members are XGBoost's own, and it checks nothing there.
  */

@@ -242,7 +242,8 @@ static bool is_linear(const struct booster *b)
     return json_is_string(kind) && strcmp(json_string_value(kind), "gblinear") == 0;
 }
 
-/* The model of the first rounds, for slice_end(): the booster's own if that has no more. */
+/* The model of the first rounds, for slice_end(): the booster's own if that has no
+ * more. */
 static void *slice_begin(struct booster *b, int rounds, struct error *err)
 {
     struct xgboost_impl *impl = b->impl;

@@ -9,7 +9,8 @@
 
 #include "gbdt/area_under_curve.h"
 
-/* Margins rise with probabilities, and have no ties by rounding that those do not have. */
+/* Margins rise with probabilities, and have no ties by rounding that those do not
+ * have. */
 #define MARGINS                                                                        \
     "{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,"        \
     "\"strict_shape\":true}"
@@ -29,7 +30,8 @@ static bool are_classes(const float *labels, uint64_t n)
     return true;
 }
 
-/* Labels and weights are the matrix's own; margins are the model's until its next call. */
+/* Labels and weights are the matrix's own; margins are the model's until its next
+ * call. */
 static int scored_get(const struct xgboost_impl *impl, void *matrix, struct scored *s,
                       struct error *err)
 {

@@ -1,8 +1,8 @@
 /*
  * xgboost_auc.h - the area under the ROC curve of several members, exactly.
  *
- * XGBoost's own is the mean of the members' areas, weighted by their sizes: it depends on
- * how the rows are divided.
+ * XGBoost's own is the mean of the members' areas, weighted by their sizes: it depends
+ * on how the rows are divided.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_AUC_H
 #define RAYTRAIN_GBDT_XGBOOST_AUC_H

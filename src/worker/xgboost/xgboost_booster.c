@@ -1,6 +1,6 @@
 /*
- * xgboost_booster.c - how a booster of XGBoost comes to be, where the library's log goes,
- * and how a call that fails is reported.
+ * xgboost_booster.c - how a booster of XGBoost comes to be, where the library's log
+ * goes, and how a call that fails is reported.
  */
 #include "config.h"
 
@@ -80,8 +80,8 @@ int xgboost_impl_make(struct booster *b, struct error *err)
                : log_start(b, err);
 }
 
-/* Does this error come from the collectives: because another member has failed, which
- * says why? The wording improves the message. */
+/* Does this error come from the collectives, because another member has failed and
+ * reports why? The answer only improves the message. */
 static bool is_of_others(const char *text)
 {
     static const char *const words[] = {"llreduce", "llgather", "roadcast", "socket",
@@ -93,8 +93,9 @@ static bool is_of_others(const char *text)
     return false;
 }
 
-/* The first failure that is recorded is that of the attempt. The member that is the cause
- * records its own as soon as it has left the others, which see that at the same moment. */
+/* The first failure that is recorded is that of the attempt. The member that is the
+ * cause records its own as soon as it has left the others, which see that at the same
+ * moment. */
 static const struct timespec others_first = {.tv_sec = 1};
 
 int xgboost_impl_fail(struct booster *b, const char *what, struct error *err)
@@ -102,8 +103,8 @@ int xgboost_impl_fail(struct booster *b, const char *what, struct error *err)
     struct xgboost_impl *impl = b->impl;
     struct error ours = {.code = RAYTRAIN_OK};
 
-    /* Labels and parameters are refused before the first round ends. Later failures do not
-     * recur of necessity. */
+    /* Labels and parameters are refused before the first round ends. Later failures
+     * need not recur. */
     xgboost_fail(impl->x, impl->updated ? RAYTRAIN_EFAILED : RAYTRAIN_EINVAL, what,
                  &ours);
     if (impl->group && is_of_others(ours.text))

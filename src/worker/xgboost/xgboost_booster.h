@@ -1,6 +1,6 @@
 /*
- * xgboost_booster.h - what a booster of XGBoost has, how it comes to be, and how it says
- * that a call of the library has failed.
+ * xgboost_booster.h - what a booster of XGBoost has, how it comes to be, and how it
+ * says that a call of the library has failed.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_BOOSTER_H
 #define RAYTRAIN_GBDT_XGBOOST_BOOSTER_H
@@ -10,7 +10,7 @@
 #include "xgboost/xgboost_library.h"
 #include "xgboost/xgboost_matrix.h"
 
-/* The shape of an output, found by a prediction of a row of which nothing is known. */
+/* The shape of an output, found by predicting a row whose values are all missing. */
 struct xgboost_shape {
     bool known;
     uint64_t shape[2];

@@ -125,9 +125,9 @@ static int meeting_make(struct xgboost_group *g, const struct world *world,
 
 /* ---- Join and leave ---- */
 
-/* XGBoost writes to connections whose other end may be gone, which is an error to it, and
- * a signal that would end the process. The training thread alone does so, or threads that
- * it starts from now on. */
+/* XGBoost writes to connections whose other end may be gone, which is an error to it,
+ * and a signal that would end the process. The training thread alone does so, or
+ * threads that it starts from now on. */
 static void pipes_quiet(struct xgboost_group *g)
 {
     sigset_t pipe;
@@ -151,8 +151,8 @@ static void pipes_loud(struct xgboost_group *g)
     pthread_sigmask(SIG_SETMASK, &g->signals, NULL);
 }
 
-/* Each version has its own names. One try: the tracker listens already, and a member that
- * leaves is not to wait for one that is gone. */
+/* Each version has its own names. One try: the tracker listens already, and a member
+ * that leaves must not wait for one that is gone. */
 static json_t *member_config(const struct xgboost_group *g, const struct meeting *m)
 {
     char task[RABIT_TASK_MAX];
@@ -240,8 +240,9 @@ static void *group_tracker_free(void *arg)
     return NULL;
 }
 
-/* The library's tracker ends at once if all members have left. Else it may be waiting for
- * a connection to speak: it listens no longer, but this thread does not wait for it. */
+/* The library's tracker ends at once if all members have left. Else it may be waiting
+ * for a connection to speak: it listens no longer, but this thread does not wait for
+ * it. */
 static void tracker_stop(struct xgboost_group *g, bool clean)
 {
     struct xgboost_group *copy;

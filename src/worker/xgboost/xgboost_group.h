@@ -1,9 +1,10 @@
 /*
- * xgboost_group.h - the members of a training by XGBoost, joined by its own collectives.
+ * xgboost_group.h - the members of a training by XGBoost, joined by its own
+ * collectives.
  *
  * Up to 2.0 the rendezvous is raytrain's (rabit_tracker.h), later the library's. Either
- * is in rank 0's process, and listens at the address at which the other nodes reach that
- * node; on one node, at loopback alone.
+ * is in rank 0's process, and listens at the address at which the other nodes reach
+ * that node; on one node, at loopback alone.
  *
  * XGBoost's collectives belong to the thread that joins.
  */

@@ -1,10 +1,10 @@
 /*
- * xgboost_library.h - the library libxgboost, opened at run time: the functions of its C
- * interface that raytrain calls, under their own names.
+ * xgboost_library.h - the library libxgboost, opened at run time: the functions of its
+ * C interface that raytrain calls, under their own names.
  *
- * The prototypes are written here, so that neither a header of XGBoost is needed to build
- * nor the library to start; t/unit/test_xgboost_header compares them with the header of
- * the system.
+ * The prototypes are written here, so that neither a header of XGBoost is needed to
+ * build nor the library to start; t/unit/test_xgboost_header compares them with the
+ * header of the system.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_LIBRARY_H
 #define RAYTRAIN_GBDT_XGBOOST_LIBRARY_H

@@ -45,11 +45,11 @@ static int param_set(struct booster *b, const char *name, const char *value,
 /*
  * Before the user's parameters, which overrule them.
  *
- * hist: XGBoost would choose between exact (one process, few rows), approx (several) and
- * hist (since 2.0), and the model would depend on the number of workers.
+ * hist: XGBoost would choose between exact (one process, few rows), approx (several)
+ * and hist (since 2.0), and the model would depend on the number of workers.
  * seed_per_iteration: samples are drawn by the number of the round, so that a run that
- * goes on draws the same ones; several members do it in any case.
- * validate_parameters: XGBoost's Python module sets it, too.
+ * goes on draws the same ones; several members do it in any case. validate_parameters:
+ * XGBoost's Python module sets it, too.
  */
 static int defaults_set(struct booster *b, const json_t *params, struct error *err)
 {

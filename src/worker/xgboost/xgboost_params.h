@@ -15,8 +15,8 @@ int xgboost_params_set(struct booster *b, struct error *err);
 
 /*
  * Before each round. XGBoost samples rows and columns by the number of the round, but
- * also by what it has drawn since the process began. With a new tree maker in each round
- * the latter is the same after a restart. Does nothing if nothing is sampled.
+ * also by what it has drawn since the process began. With a new tree maker in each
+ * round the latter is the same after a restart. Does nothing if nothing is sampled.
  */
 int xgboost_params_renew(struct booster *b, struct error *err);
 

@@ -171,8 +171,8 @@ static int output_check(const struct xgboost_impl *impl, enum gbdt_output output
     return 0;
 }
 
-/* The library has rows x groups, contributions rows x groups x numbers, and leaves rows x
- * rounds x groups x trees. */
+/* The library has rows x groups, contributions rows x groups x numbers, and leaves rows
+ * x rounds x groups x trees. */
 static void shape_take(const struct raw *raw, enum gbdt_output output, bool multi,
                        struct xgboost_shape *out)
 {

@@ -1,6 +1,6 @@
 /*
- * xgboost_predict.h - models of XGBoost in one process: slots of booster.h, and a model as
- * bytes.
+ * xgboost_predict.h - models of XGBoost in one process: slots of booster.h, and a model
+ * as bytes.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_PREDICT_H
 #define RAYTRAIN_GBDT_XGBOOST_PREDICT_H
