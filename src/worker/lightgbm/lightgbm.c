@@ -79,7 +79,8 @@ static int open_library(struct error *err)
     return lightgbm_library(err) ? 0 : -1;
 }
 
-/* A forest's trees do not depend on those before, and it refuses scores to start from. */
+/* A forest's trees do not depend on those before, and it refuses scores to start
+ * from. */
 static bool is_forest(const struct booster *b)
 {
     static const char *const keys[] = {"boosting", "boosting_type", "boost", NULL};

@@ -142,8 +142,8 @@ static int rows_push(const struct booster *b, lightgbm_dataset data,
     return rc == 0 ? 0 : lightgbm_fail(l, RAYTRAIN_EFAILED, "takes no rows", err);
 }
 
-/* Without values, too: a dataset that is made like the training set has the fields of that,
- * with numbers that are not set. */
+/* Without values, too: a dataset that is made like the training set has the fields of
+ * that, with numbers that are not set. */
 static int field_set(const struct lightgbm *l, lightgbm_dataset data,
                      const struct gbdt_rows *rows, const char *field,
                      const void *values, int n, int type, struct error *err)

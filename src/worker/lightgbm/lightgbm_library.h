@@ -16,14 +16,16 @@ enum { LIGHTGBM_FLOAT32, LIGHTGBM_FLOAT64, LIGHTGBM_INT32, LIGHTGBM_INT64 };
 enum { LIGHTGBM_NORMAL, LIGHTGBM_RAW, LIGHTGBM_LEAF, LIGHTGBM_CONTRIB };
 enum { LIGHTGBM_SPLITS, LIGHTGBM_GAIN };
 
-/* Operands of a reduction: `output` gets `input` added, n_bytes of elements of `size`. */
+/* Operands of a reduction: `output` gets `input` added, n_bytes of elements of
+ * `size`. */
 typedef void (*lightgbm_reducer)(const char *input, char *output, int size,
                                  int32_t n_bytes);
 
 typedef void *lightgbm_dataset;
 typedef void *lightgbm_booster;
 
-/* X(name, arguments): LGBM_<name> returns 0, or -1 and lightgbm_fail() has the reason. */
+/* X(name, arguments): LGBM_<name> returns 0, or -1 and lightgbm_fail() has the
+ * reason. */
 #define LIGHTGBM_FUNCTIONS(X)                                                          \
     X(RegisterLogCallback, (void (*callback)(const char *)))                           \
     X(NetworkInitWithFunctions,                                                        \

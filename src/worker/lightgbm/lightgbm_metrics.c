@@ -25,8 +25,8 @@ enum combination {
     CURVE_PAIRS /* likewise */
 };
 
-/* Metrics by the starts of their names; those that are not here are means by weight, and
- * less is better. */
+/* Metrics by the starts of their names; those that are not here are means by weight,
+ * and less is better. */
 static const struct {
     const char *name;
     enum combination how;
@@ -125,7 +125,8 @@ static int field_get(const struct lightgbm *l, lightgbm_dataset data, const char
     return 0;
 }
 
-/* A group counts for the mean of the weights of its rows, in the library's precision. */
+/* A group counts for the mean of the weights of its rows, in the library's
+ * precision. */
 static double queries_weigh(const float *weights, const int32_t *starts, int n)
 {
     double sum = 0;
@@ -406,8 +407,8 @@ static int scores_fill(const struct evaluation *e, const struct lightgbm_sets *s
     return 0;
 }
 
-/* A metric's value in the library may hold no information: of no rows, or NaN. Only
- * those of members with rows count. */
+/* The library's value may be meaningless: without rows, or NaN. Only members with rows
+ * count. */
 static int parts_sum(const struct evaluation *e, struct part *parts, size_t n, int rc,
                      struct error *err)
 {

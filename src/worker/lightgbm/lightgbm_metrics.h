@@ -1,7 +1,7 @@
 /*
- * lightgbm_metrics.h - LightGBM's metrics of a dataset of which each member has some rows.
- * The library computes those of each member's own rows; here they become those of all
- * rows, as one process would compute them.
+ * lightgbm_metrics.h - LightGBM's metrics for a dataset whose rows are divided among
+ * the members. The library computes those of each member's own rows; here they become
+ * those of all rows, as one process would compute them.
  */
 #ifndef RAYTRAIN_GBDT_LIGHTGBM_METRICS_H
 #define RAYTRAIN_GBDT_LIGHTGBM_METRICS_H

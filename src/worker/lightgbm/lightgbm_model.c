@@ -71,9 +71,9 @@ static int text_make(const struct lightgbm *l, lightgbm_booster booster, bool js
     return 0;
 }
 
-/* The importances in the text are numbers of splits: gains are in it with six digits, and
- * their sums would be others after the text has been read again. best_round is nowhere in
- * the library's text. */
+/* The importances in the text are numbers of splits: gains are in it with six digits,
+ * and their sums would be others after the text has been read again. best_round is
+ * nowhere in the library's text. */
 int lightgbm_save(struct booster *b, int rounds, int best_round, double best_score,
                   void **bytes, size_t *n, struct error *err)
 {
@@ -206,8 +206,8 @@ static int lightgbm_features_check(const struct lightgbm_state *s,
     return 0;
 }
 
-/* The class with the greatest probability, the first of equal ones; of two classes, 1 if
- * its probability is above one half. */
+/* The class with the greatest probability, the first of equal ones; of two classes, 1
+ * if its probability is above one half. */
 static int32_t class_of(const double *probabilities, size_t n)
 {
     size_t best = 0;

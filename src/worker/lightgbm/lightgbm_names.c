@@ -33,7 +33,8 @@ static bool feature_name_is_used(const struct naming *n, const char *name)
            name_index_find(&n->tamed, name) != NAME_INDEX_NONE;
 }
 
-/* Feature i shares its name: its number, which no other feature has, makes one of it. */
+/* Feature i shares its name: its number, which no other feature has, makes it
+ * unique. */
 static char *name_extend(const struct naming *n, const char *name, size_t i)
 {
     size_t room = strlen(name) + 32, length;

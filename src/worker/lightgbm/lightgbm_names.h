@@ -1,8 +1,8 @@
 /*
- * lightgbm_names.h - names of features for the library. It refuses characters that JSON has
- * a use for, and its file of a model has spaces between names: each of these becomes '_'.
- * Names without them are kept, and all are different. Elsewhere features have the names of
- * their columns.
+ * lightgbm_names.h - names of features for the library. It refuses characters that JSON
+ * uses, and separates names by spaces in its model files: each of these becomes '_'.
+ * Names without them are kept, and all are different. Elsewhere features have the names
+ * of their columns.
  */
 #ifndef RAYTRAIN_LIGHTGBM_LIGHTGBM_NAMES_H
 #define RAYTRAIN_LIGHTGBM_LIGHTGBM_NAMES_H

@@ -60,9 +60,9 @@ static int buffer_grow(size_t n)
 }
 
 /*
- * This member's block of each member's input, reduced in the order of ranks, so that the
- * result does not depend on which message is the first to arrive. Each other member's
- * block has a place of its own until then.
+ * This member's block of each member's input, reduced in the order of ranks, so that
+ * the result does not depend on which message is the first to arrive. Each other
+ * member's block has a place of its own until then.
  */
 static int blocks_reduce(const char *input, int element, const int32_t *start,
                          const int32_t *len, char *output, lightgbm_reducer reduce)

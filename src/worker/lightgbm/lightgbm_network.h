@@ -16,9 +16,9 @@ int lightgbm_network_start(const struct lightgbm *l, struct comm *comm,
                            struct error *err);
 
 /*
- * After a call of the library: -1 if a collective in it has failed, with that error. The
- * error cannot pass through the library; what it was given in its place are zeros, and
- * its collectives do nothing from then on, so its results are of no use.
+ * After a call of the library: -1 if a collective in it has failed, with that error.
+ * The error cannot pass through the library; it gets zeros instead, and its collectives
+ * do nothing from then on, so its results are of no use.
  */
 int lightgbm_network_check(struct error *err);
 

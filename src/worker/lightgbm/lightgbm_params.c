@@ -215,13 +215,13 @@ static int params_add(struct param_text *t, const json_t *params, struct error *
 
 /*
  * Ours. The library measures at the start whether histograms by columns or by rows are
- * faster, and their sums are different in the last bits: the model of a run would depend
- * on the load of the machine. By columns, they do not depend on the number of threads
- * either.
+ * faster, and their sums are different in the last bits: the model of a run would
+ * depend on the load of the machine. By columns, they do not depend on the number of
+ * threads either.
  *
- * A resumed run has the model of an uninterrupted one, byte for byte, but for these: what
- * bagging, feature_fraction, extra_trees, goss and dart draw comes from states of the
- * library that it does not save, and linear trees are computed from rounded ones.
+ * A resumed run has the model of an uninterrupted one, byte for byte, but for these:
+ * what bagging, feature_fraction, extra_trees, goss and dart draw comes from states of
+ * the library that it does not save, and linear trees are computed from rounded ones.
  */
 static void ours_add(struct param_text *t)
 {

@@ -1,6 +1,6 @@
 /*
- * lightgbm_params.h - the parameters of LightGBM, as the text "key=value key=value" that
- * its C interface takes: the user's, and those that are ours to set.
+ * lightgbm_params.h - the parameters of LightGBM, as the text "key=value key=value"
+ * that its C interface takes: the user's, and those that are ours to set.
  */
 #ifndef RAYTRAIN_GBDT_LIGHTGBM_PARAMS_H
 #define RAYTRAIN_GBDT_LIGHTGBM_PARAMS_H

@@ -14,7 +14,8 @@
 /* The library takes what is nearer to 0 for 0. */
 #define ZERO 1e-35F
 
-/* Which rows of the dataset are in the sample, and where the members' parts of it are. */
+/* Which rows of the dataset are in the sample, and where the members' parts of it
+ * are. */
 struct draw {
     struct comm *comm;
     const struct gbdt_rows *train;
