@@ -1,12 +1,12 @@
 /*
- * serve_inputs.h - the columns of the rows that a worker gets from its service, before the
- * preprocessors: on the wire, and in a frame.
+ * serve_inputs.h - the columns of the rows that a worker gets from its service, before
+ * the preprocessors: on the wire, and in a frame.
  *
  * Text is FRAME_TEXT, unless the first preprocessor that reads the column is one of
- * categories: then it is FRAME_WORDS, as in a dataset, with the words that the preprocessors
- * of the checkpoint know of this column, and one that stands for all others. So the
- * dictionary stays the same, whatever clients send. A text that means a missing value in the
- * files of the training is missing then.
+ * categories: then it is FRAME_WORDS, as in a dataset, with the words that the
+ * preprocessors of the checkpoint know of this column, and one that stands for all
+ * others. So the dictionary stays the same, whatever clients send. A text that means a
+ * missing value in the files of the training is missing then.
  */
 #ifndef RAYTRAIN_SERVE_SERVE_INPUTS_H
 #define RAYTRAIN_SERVE_SERVE_INPUTS_H
@@ -28,13 +28,14 @@ struct serve_inputs {
     struct missing_texts missing; /* the caller's; none: as usual */
 };
 
-/* Those of the configuration. `chain`: the preprocessors; NULL: none. On failure there is
- * nothing to clear. */
+/* Those of the configuration. `chain`: the preprocessors; NULL: none. On failure there
+ * is nothing to clear. */
 int serve_inputs_configured(const struct predict_inputs *config,
                             const struct chain *chain, struct serve_inputs *inputs,
                             struct error *err);
-/* The columns of a dataset without `label`, which may be NULL, and without those that a
- * label_encoder encodes. RAYTRAIN_ENOTSUP if there is one that a service cannot have. */
+/* The columns of a dataset without `label`, which may be NULL, and without those
+ * that a label_encoder encodes. RAYTRAIN_ENOTSUP if there is one that a service
+ * cannot have. */
 int serve_inputs_like(const struct frame *dataset, const char *label,
                       const struct chain *chain, struct serve_inputs *inputs,
                       struct error *err);

@@ -269,8 +269,8 @@ static int failed_send(struct service_predictor *p, const struct error *why,
                         strlen(why->text), err);
 }
 
-/* Only the rows that were asked for: those of each output move to their place in a shorter
- * answer. */
+/* Only the rows that were asked for: those of each output move to their place in a
+ * shorter answer. */
 static int answer_shorten(struct service_predictor *p, struct error *err)
 {
     size_t n = p->base.predicted.n;
@@ -364,8 +364,8 @@ static int rows_bring(struct service_predictor *p, uint64_t rows, struct error *
     return dataset_brought(p->base.input, err);
 }
 
-/* Its rows become the current batch. A predict function may rely on it that no batch is larger
- * than its first one: that has its rows several times. */
+/* Its rows become the current batch. A predict function may rely on it that no batch is
+ * larger than its first one: that has its rows several times. */
 static int batch_take(struct service_predictor *p, struct error *err)
 {
     const struct service_reader *r = &p->reader;

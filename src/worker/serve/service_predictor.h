@@ -38,8 +38,8 @@ struct service_predictor_env {
     void *arg;
 };
 
-/* Takes the inputs, which become empty, also on failure. The socket is connected at the first
- * next, when the outputs are known. */
+/* Takes the inputs, which become empty, also on failure. The socket is connected at the
+ * first next, when the outputs are known. */
 int service_predictor_create(const struct service_predictor_env *env,
                              struct serve_inputs *inputs, raytrain_predictor **out,
                              struct error *err);
