@@ -2,8 +2,8 @@
  * checkpoint_diff.c - compare two checkpoints, tensor by tensor.
  *
  * Tensors are the same if all their bits are. If not, their elements are compared as
- * numbers: two NaNs are equal, and so are the two zeros. The library's own part of a
- * checkpoint is skipped. Both files are verified first.
+ * numbers: two NaNs are equal, and so are the two zeros. The library's own tensors are
+ * skipped. Both files are verified first.
  */
 #include "config.h"
 
@@ -25,9 +25,9 @@
 /* The difference of two tensors. */
 struct distance {
     uint64_t elements, differing; /* values, not bits */
-    uint64_t one_nan;             /* of those: exactly one of the two is NaN */
+    uint64_t one_nan;             /* of these: exactly one of the two is NaN */
     bool bits_differ;
-    long double absolute, relative; /* the largest, among pairs of numbers */
+    long double absolute, relative; /* maximum over pairs of numbers */
 };
 
 static void element_compare(struct distance *d, long double a, long double b)

@@ -1,3 +1,4 @@
+/* checkpoint_view.c - what a checkpoint says about itself, and its table of tensors. */
 #include "config.h"
 
 #include "inspect/model.h"
@@ -109,7 +110,7 @@ static void meta_set(json_t *out, const raytrain_checkpoint *ck)
     json_object_set_new(out, "metrics", metrics_json(meta));
 }
 
-/* What Python has made of it beside it. */
+/* The directory of its files that Python has made beside it. */
 static void directory_set(json_t *out, const char *path)
 {
     const char *slash = strrchr(path, '/');

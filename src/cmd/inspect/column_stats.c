@@ -1,13 +1,16 @@
+/* column_stats.c - the statistics of a column, block by block: in doubles for most
+ * types, in long doubles for integers of 64 bits. */
 #include "inspect/column_stats.h"
 
 #include <math.h>
 
 #include "inspect/element_value.h"
 
-/* Sums of so many elements are made in the type `double`, and added as long doubles. */
+/* Sums over this many elements are of type `double`, and are added up as long
+ * doubles. */
 #define BLOCK 4096
 
-/* What is known of the elements of a block. */
+/* The statistics of the elements of a block. */
 struct span {
     uint64_t missing;
     double least, largest, sum; /* if not all are missing */
@@ -27,7 +30,7 @@ static void span_add(struct column_stats *s, const struct span *block, uint64_t 
     s->sum += block->sum;
 }
 
-/* Elements whose type has nothing that a double cannot hold. */
+/* Elements whose values all fit a double. */
 #define SPAN(name, type)                                                               \
     static struct span span_##name(const void *data, uint64_t n)                       \
     {                                                                                  \

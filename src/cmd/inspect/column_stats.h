@@ -1,9 +1,9 @@
 /*
- * column_stats.h - what the rows of a column are: missing values, the least, the largest
- * and the mean, in one pass over all of them.
+ * column_stats.h - what the rows of a column are: the number of missing values, the
+ * minimum, the maximum and the mean, in one pass over all rows.
  *
- * Of numbers and of sparse vectors these are of their elements, of texts of their numbers
- * of bytes. Words and lists of words have missing values alone.
+ * For numbers and sparse vectors these are of their elements, for texts of their
+ * numbers of bytes. Words and lists of words have a number of missing values only.
  */
 #ifndef RAYTRAIN_INSPECT_COLUMN_STATS_H
 #define RAYTRAIN_INSPECT_COLUMN_STATS_H
@@ -14,10 +14,10 @@
 #include "frame/frame.h"
 
 struct column_stats {
-    uint64_t
-        elements; /* without the missing ones; of sparse vectors those that are there */
+    /* Without missing ones; for sparse vectors, the elements that are stored. */
+    uint64_t elements;
     uint64_t missing; /* NaNs, and codes of -1 */
-    bool has_numbers; /* of which these are */
+    bool has_numbers; /* of these */
     long double least, largest, sum;
 };
 

@@ -1,6 +1,6 @@
 /*
- * command_line.c - the text of --help; a table of options, and one of views with the
- * options and the number of operands that go with them.
+ * command_line.c - the text of --help, and two tables: the options, and the views with
+ * the options and the number of operands that each accepts.
  */
 #include "config.h"
 
@@ -146,7 +146,7 @@ static const struct option_row {
     const char *name;
     unsigned bit;
     int (*take)(struct request *r, char *value, struct error *err);
-    const char *missing; /* if the argument is */
+    const char *missing; /* message if the argument is missing */
 } rows[] = {
     {"verify", VERIFY, NULL, NULL},
     {"json", JSON, NULL, NULL},
@@ -168,13 +168,13 @@ static const struct option_row {
 
 /* ---- Views ---- */
 
-/* The first view of which the option was given is the one that is meant. */
+/* The view is the first one whose option was given. */
 static const struct view_row {
     enum request_view view;
     unsigned option; /* 0: none is needed */
     unsigned with;   /* options that go with it */
     size_t least, most;
-    const char *operands; /* if their number is wrong */
+    const char *operands; /* message if their number is wrong */
 } views[] = {
     {VIEW_DIFF, DIFF, JSON, 2, 2, "--diff needs two checkpoints"},
     {VIEW_EXPORT, EXPORT, JSON, 1, 1, "--export needs one checkpoint or run"},

@@ -1,4 +1,5 @@
-/* compare_csv.c - a comparison of runs as CSV, a row for each run. */
+/* compare_csv.c - a comparison of runs as CSV, a row for each run; compare_view.c makes
+ * the object. */
 #include "config.h"
 
 #include <stdio.h>

@@ -155,7 +155,7 @@ static void metric_row(json_t *rows, json_t *runs, const char *name, const char 
     free(label);
 }
 
-/* Where means over the workers and values of rank 0 are beside each other. */
+/* True if means over the workers stand beside values of rank 0. */
 static void kinds_row(json_t *rows, json_t *runs)
 {
     json_t *cells = json_array(), *seen = json_object(), *run, *kind;
@@ -262,7 +262,7 @@ static void line_print(FILE *out, const struct paper *paper, const struct widths
     fputc('\n', out);
 }
 
-/* The runs from `from` to `to`, one beside the other. */
+/* The runs from `from` to before `to`, side by side. */
 static void block_print(FILE *out, const struct paper *paper, const struct widths *w,
                         json_t *rows, json_t *runs, size_t from, size_t to)
 {

@@ -1,6 +1,6 @@
 /*
- * compare_view.c - what there is to know about several runs, as one object: what they
- * are, how their configurations differ, and what their metrics have come to.
+ * compare_view.c - how several runs compare, as one object: what each is, how their
+ * configurations differ, and the last, lowest and highest values of their metrics.
  */
 #include "config.h"
 
@@ -107,8 +107,8 @@ static json_t *text_or_null(const char *text)
     return text ? json_text(text) : json_null();
 }
 
-/* Note in `keys`, an object of arrays with a value for each run, how run i differs from
- * the first one. */
+/* Record in `keys`, an object of arrays with a value for each run, how run i differs
+ * from the first one. */
 static int config_compare(json_t *keys, const char *first, const char *now, size_t i)
 {
     struct config_changes changes;
@@ -120,7 +120,7 @@ static int config_compare(json_t *keys, const char *first, const char *now, size
         json_t *values = json_object_get(keys, c->key);
 
         if (strcmp(c->key, "run_config.name") == 0)
-            continue; /* it is in the head */
+            continue; /* shown in the head */
         if (!values) {
             values = json_array();
             json_object_set_new(keys, c->key, values);
@@ -129,7 +129,6 @@ static int config_compare(json_t *keys, const char *first, const char *now, size
             json_array_append_new(values, text_or_null(c->before));
         json_array_append_new(values, text_or_null(c->now));
     }
-    /* What is the same as in the first run. */
     config_changes_clear(&changes);
     return 0;
 }

@@ -1,3 +1,5 @@
+/* csv_output.c - fields and rows of CSV on a stream; what the columns are is up to each
+ * view. */
 #include "config.h"
 
 #include "inspect/csv_output.h"

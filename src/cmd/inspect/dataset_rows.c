@@ -1,3 +1,5 @@
+/* dataset_rows.c - rows as JSON, element by element; and as a table whose cells are cut
+ * to a fixed width. dataset_view.c reads the rows. */
 #include "inspect/dataset_rows.h"
 
 #include <math.h>
@@ -36,7 +38,7 @@ json_t *element_json(raytrain_dtype dtype, long double value, bool as_text)
     return isfinite((double)value) ? json_real((double)value) : json_null();
 }
 
-/* Dimensions d and above of a row; *at is moved behind them. */
+/* Dimensions d and above of a row; *at is moved past them. */
 static json_t *nested_json(const raytrain_tensor *row, int d, const unsigned char **at,
                            bool as_text)
 {
@@ -55,7 +57,7 @@ static json_t *nested_json(const raytrain_tensor *row, int d, const unsigned cha
     return list;
 }
 
-/* Any bytes. */
+/* The bytes may be any, also not UTF-8. */
 static json_t *bytes_json(const char *bytes, size_t n)
 {
     char *text = strndup(bytes, n);
@@ -123,7 +125,7 @@ static json_t *cell_json(const struct frame_column *c, uint64_t row, bool as_tex
     return NULL;
 }
 
-/* Names that are not UTF-8 are keys as column_json() has them. */
+/* Names that are not UTF-8 become keys as in column_json(). */
 static int cell_add(json_t *object, const struct frame_column *c, uint64_t row,
                     bool as_text)
 {

@@ -10,8 +10,8 @@
 
 #include "frame/frame.h"
 
-/* A number of a column of this type: an integer if it is one, null if it is not finite; but
- * for a table, `as_text`, infinities are the words that are printed. */
+/* A number of a column of this type: an integer if it is one, null if it is not finite;
+ * for a table (as_text), infinities are the words that are printed. */
 json_t *element_json(raytrain_dtype dtype, long double value, bool as_text);
 
 /* Append the rows to `rows`, an object each, by the names of the columns: a number, nested

@@ -1,8 +1,8 @@
 /*
- * dataset_view.c - a dataset: its columns and what is in them, or its first rows.
+ * dataset_view.c - a dataset: its columns with statistics, or its first rows.
  *
- * The rows are read as a worker reads them, all of them, in blocks of bounded size: while
- * one is looked at, the dataset's thread reads the next one.
+ * All rows are read as a worker reads them, in blocks of bounded size: while one block
+ * is processed, the dataset's thread reads the next.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #include "util/quote.h"
 
 #define BLOCK_BYTES (4u << 20)
-#define RAGGED_ROW  256 /* bytes of a row of a column without a fixed size, often */
+#define RAGGED_ROW  256 /* usual size of a row of a column without a fixed size */
 #define NAME        "data"
 
 static const char *const kinds[] = {[FRAME_NUMBERS] = "numbers",
@@ -71,7 +71,7 @@ static int data_open(const struct train_config *cfg, raytrain_dataset **ds,
 
 /* ---- The object ---- */
 
-/* Rows of a block if no text is longer than most are. */
+/* The number of rows of a block if texts have about the usual length. */
 static uint64_t block_rows_often(const raytrain_dataset *ds)
 {
     const struct frame *f = dataset_schema(ds);
@@ -86,7 +86,8 @@ static uint64_t block_rows_often(const raytrain_dataset *ds)
     return bytes < BLOCK_BYTES ? BLOCK_BYTES / (bytes > 0 ? bytes : 1) : 1;
 }
 
-/* Rows of all blocks: the longest row fits into a block with others that are short. */
+/* The rows of every block: the longest row fits into a block together with short
+ * ones. */
 static int block_rows(const raytrain_dataset *ds, uint64_t *rows, struct error *err)
 {
     uint64_t longest, bytes;

@@ -1,3 +1,5 @@
+/* element_value.c - elements of all types, also float16 and bfloat16, as long
+ * doubles. */
 #include "inspect/element_value.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
 
 #include <raytrain.h>
 
-/* The one at `at`, which need not be aligned. All of them fit a long double if it has 64
- * bits of mantissa. */
+/* The element at `at`, which need not be aligned. Every value fits a long double with
+ * 64 bits of mantissa. */
 long double element_value(raytrain_dtype dtype, const unsigned char *at);
 
 #endif

@@ -32,7 +32,7 @@
 #include "util/size.h"
 
 #define BUFFER_BYTES (1u << 20)
-#define NPY_ALIGN    64 /* the bytes of the array are aligned to it */
+#define NPY_ALIGN    64 /* alignment of the array's bytes */
 
 /* ---- The format of NumPy's files, version 1.0 ---- */
 
@@ -68,7 +68,7 @@ static const char *npy_type(raytrain_dtype dtype)
 }
 
 /* Magic, version, length of the rest, and a Python dictionary padded with spaces to a
- * line. Eight dimensions easily fit 512 bytes. Returns the length of the header. */
+ * line. Eight dimensions fit into 512 bytes. Returns the header's length. */
 static size_t npy_header(const struct checkpoint_item *item, char header[512])
 {
     static const char magic[8] = "\x93NUMPY\x01"; /* with a NUL: 1.0 */
@@ -188,7 +188,7 @@ static bool is_working_directory(const char *dir)
            a.st_ino == b.st_ino;
 }
 
-/* dir without trailing slashes, and resolved if it exists; then it must be an empty
+/* `dir` without trailing slashes, and resolved if it exists, when it must be an empty
  * directory. malloc'ed. */
 static char *target_name(const char *dir, struct error *err)
 {
@@ -215,7 +215,7 @@ static char *target_name(const char *dir, struct error *err)
     closedir(d);
     if (names > 2 || is_working_directory(target)) {
         error_set(err, RAYTRAIN_EINVAL,
-                  "%s is %s: export to a directory that is not there yet",
+                  "%s is %s: export to a directory that does not exist yet",
                   quote(dir, quoted),
                   names > 2 ? "not empty" : "the current directory");
         free(target);

@@ -1,7 +1,6 @@
 /*
  * follow.c - print what happens to a run until it ends: reports, attempts and their
- * events, from any node. Everything is read again and again, at a limited rate; nothing
- * is written.
+ * events, on any node. It polls the run's files at a limited rate, and writes nothing.
  */
 #include "config.h"
 
@@ -39,10 +38,10 @@ struct follower {
     bool json;
     struct paper paper;
     struct report_follower *reports;
-    bool begun;      /* some attempt has been announced */
-    int attempt;     /* that was announced last; -1: none */
+    bool begun;      /* an attempt has been announced */
+    int attempt;     /* the last one announced; -1: none */
     bool ended;      /* and its end, too */
-    uint64_t offset; /* in its events */
+    uint64_t offset; /* offset in its events */
 };
 
 /* ---- Lines ---- */
@@ -180,7 +179,7 @@ static void start_print(struct follower *f)
     json_decref(attempt);
 }
 
-/* Announce attempts up to this one, and no earlier ones at first. */
+/* Announce attempts up to this one; at first, only this one. */
 static void attempts_advance(struct follower *f, int attempt)
 {
     if (!f->begun && attempt >= 0) {
@@ -198,7 +197,8 @@ static void attempts_advance(struct follower *f, int attempt)
 
 /* ---- Reports ---- */
 
-/* Another program may have written the report: attempts have a directory. */
+/* Attempts without a directory are skipped: another program may have written the
+ * report. */
 static int attempt_of(const struct follower *f, const json_t *report)
 {
     json_int_t attempt = integer_of(report, "attempt");
@@ -329,7 +329,7 @@ static int run_watch(struct follower *f, int *status, struct error *err)
     }
 }
 
-/* A file or a directory of runs does not become a run. */
+/* Refuse a file or a directory of runs, which never becomes a run. */
 static int follow_place_check(const char *path, struct error *err)
 {
     char quoted[QUOTE_TEXT_MAX];

@@ -1,4 +1,4 @@
-/* follow.h - how a view that follows a run learns that it goes on, or is over. */
+/* follow.h - how a view that follows a run learns whether it goes on or is over. */
 #ifndef RAYTRAIN_INSPECT_FOLLOW_H
 #define RAYTRAIN_INSPECT_FOLLOW_H
 
@@ -8,7 +8,7 @@
 
 #define FOLLOW_LOOK_S 0.5 /* between two looks */
 #define FOLLOW_GRACE_S                                                                 \
-    3.0 /* without a lock, for a launcher that is starting or ending */
+    3.0 /* how long a run may be without a lock, while a launcher starts or ends */
 
 /* Does a process hold the run, as far as can be seen from here? */
 struct pulse {
@@ -17,7 +17,7 @@ struct pulse {
 };
 
 bool follow_is_alive(const char *run, struct pulse *p);
-/* The run's result; malloc'ed, NULL: it has none. */
+/* The run's result, malloc'ed; NULL: it has none. */
 char *follow_result(const char *run);
 /* The exit status of raytrain-run that left this result. */
 int follow_status(const char *result);

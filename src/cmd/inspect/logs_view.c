@@ -1,8 +1,8 @@
 /*
  * logs_view.c - print what the workers of the newest attempt have written, each line
- * with the name of its rank, or of its node if all ranks of a node have one log. The
- * rank that failed comes first. Followed, lines are printed as they come, also those of
- * further attempts.
+ * after the name of its rank, or of its node if all ranks of a node share a log. The
+ * rank that failed comes first. With --follow, lines are printed as they come, also
+ * those of later attempts.
  */
 #include "config.h"
 
@@ -28,19 +28,19 @@
 struct log_file {
     char *path;
     char label[RUN_DIR_LOG_NAME_MAX]; /* "rank 3", "node n1" */
-    long rank;                        /* -1: a node's */
+    long rank;                        /* -1: log of a node */
     bool failed;
-    uint64_t offset; /* of what is not printed yet */
+    uint64_t offset; /* bytes that are not printed yet */
 };
 
 struct logs {
     FILE *out;
     const char *run;
-    const char *rank; /* the only one that is wanted; NULL: all */
+    const char *rank; /* the only rank to print; NULL: all */
     int attempt;      /* -1: none yet */
     struct log_file *files;
     size_t n, room;
-    const struct log_file *at; /* whose line is printed */
+    const struct log_file *at; /* the log whose line is being printed */
 };
 
 /* ---- The files of an attempt ---- */
@@ -61,8 +61,7 @@ static bool ends_in(const char *name, const char *ending)
     return n > m && strcmp(name + n - m, ending) == 0;
 }
 
-/* What the file's name says. False: it is not a log of workers, or one that is not
- * wanted. */
+/* Parse the file's name. False: it is not a log of workers, or not a wanted one. */
 static bool name_read(const struct logs *l, const char *name, struct log_file *file)
 {
     bool of_rank = strncmp(name, RANK_PREFIX, sizeof RANK_PREFIX - 1) == 0;
@@ -114,7 +113,8 @@ static int file_add(struct logs *l, const char *dir, const char *name,
     return 0;
 }
 
-/* The one that failed, then by rank or node; standard output before standard error. */
+/* Order: the rank that failed, then by rank or node; standard output before standard
+ * error. */
 static int file_order(const void *a, const void *b)
 {
     const struct log_file *x = a, *y = b;
@@ -144,7 +144,7 @@ static void failed_mark(struct logs *l, const char *dir)
     free(path);
 }
 
-/* Those that are there by now, in their order. */
+/* Open the logs that exist by now, in their order. */
 static int files_find(struct logs *l, struct error *err)
 {
     char *dir = run_dir_log_dir(l->run, l->attempt);
@@ -169,8 +169,8 @@ static int files_find(struct logs *l, struct error *err)
 
 /* ---- Lines ---- */
 
-/* Without what could steer a terminal. Of a line that was written over, such as a bar of
- * progress, the last state. */
+/* Print without control sequences. Of a line that was written over, such as a progress
+ * bar, print the last state. */
 static void log_line_print(void *arg, const char *line, size_t n)
 {
     const struct logs *l = arg;
@@ -209,7 +209,7 @@ static int lines_print(struct logs *l, struct error *err)
     return 0;
 }
 
-/* What follows the last end of a line: no more will come. */
+/* Print what follows the last newline: no more will come. */
 static void rests_print(struct logs *l)
 {
     char rest[4096];
@@ -253,7 +253,7 @@ static int attempt_print(struct logs *l, struct error *err)
     return files_find(l, err) < 0 || lines_print(l, err) < 0 ? -1 : 0;
 }
 
-/* Up to the newest attempt. */
+/* Print all attempts up to the newest. */
 static int attempt_logs_print(struct logs *l, int newest, struct error *err)
 {
     if (l->attempt >= 0 && attempt_print(l, err) < 0)

@@ -10,15 +10,15 @@
 
 #include "checkpoint/checkpoint.h"
 
-/* An object of trainer, library, rounds and the most important features; *out stays NULL
- * if the checkpoint has no such model. */
+/* An object with trainer, library, rounds and the most important features; *out stays
+ * NULL if the checkpoint has no such model. */
 int model_json(raytrain_checkpoint *ck, json_t **out, struct error *err);
 void model_print(FILE *out, const json_t *model);
 
-/* Does this name a file of a model, "model.json", not a directory? */
+/* Does the name mean a file of a model, such as "model.json", and not a directory? */
 bool model_is_file(const char *name);
-/* Such a checkpoint is exported to a file of an ending that there is, or to a directory
- * whose name has none. RAYTRAIN_EINVAL. */
+/* Check that the checkpoint can be exported to `to`: a file with a known ending, or a
+ * directory whose name has no ending. RAYTRAIN_EINVAL. */
 int model_check_directory(raytrain_checkpoint *ck, const char *dir, struct error *err);
 /* Write the model to a file, in the format of its ending. Returns an object that describes
  * it; NULL on failure, and then nothing is written. */

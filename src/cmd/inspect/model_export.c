@@ -1,6 +1,6 @@
 /*
- * model_export.c - the model of a checkpoint as a file that its own library loads: the
- * bytes of the checkpoint, or, in another format, what the library makes of them.
+ * model_export.c - the model of a checkpoint as a file for its own library: the bytes
+ * in the checkpoint, or, for another format, what the library converts them to.
  */
 #include "inspect/model.h"
 
@@ -64,7 +64,7 @@ static const struct booster_ops *library_find(raytrain_checkpoint *ck, const cha
     if (checkpoint_get_string(ck, GBDT_TRAINER, &trainer, err) < 0) {
         if (err->code == RAYTRAIN_ENOTFOUND)
             error_set(err, RAYTRAIN_EINVAL,
-                      "--export: %s is no checkpoint of the trainers xgboost and "
+                      "--export: %s is not a checkpoint of the trainers xgboost and "
                       "lightgbm, and so has no model to write to a file; to export all "
                       "of its tensors, name a directory",
                       quote(path, quoted));
@@ -116,7 +116,7 @@ static void library_goes_on(void *arg)
     (void)arg;
 }
 
-/* The model in another format, in place of its bytes. */
+/* Replace the bytes by the model in another format. */
 static int bytes_convert(const struct booster_ops *ops, const char *format,
                          void **bytes, size_t *n, struct error *err)
 {
@@ -158,7 +158,7 @@ static int export_place_check(const char *file, struct error *err)
     if (stat(file, &st) == 0 && !S_ISREG(st.st_mode))
         return error_set(
             err, RAYTRAIN_EINVAL,
-            "--export: %s is no regular file, which the model could replace",
+            "--export: %s is not a regular file that the model could replace",
             quote(file, quoted));
     return 0;
 }

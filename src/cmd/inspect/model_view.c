@@ -1,4 +1,5 @@
-/* model_view.c - what a checkpoint says about its model of trees. */
+/* model_view.c - the description of a checkpoint's model of trees: its rounds, features
+ * and their importance. */
 #include "inspect/model.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "inspect/output.h"
 #include "util/quote.h"
 
-/* So many features are shown. */
+/* number of features that are shown */
 #define MOST 10
 
 struct importance {
@@ -50,7 +51,7 @@ static json_t *real_json(raytrain_checkpoint *ck, const char *name)
                : json_null();
 }
 
-/* A number for each feature; *n is how many. NULL: there are none. */
+/* A number for each feature, *n in all. NULL: there are none. */
 static double *numbers_read(raytrain_checkpoint *ck, const char *name, size_t *n)
 {
     raytrain_tensor t;
@@ -79,7 +80,7 @@ static int by_gain(const void *a, const void *b)
     return (x->feature > y->feature) - (x->feature < y->feature);
 }
 
-/* As XGBoost calls those without a name: f12. */
+/* XGBoost's name for a feature without one: f12. */
 static json_t *feature_name(const json_t *names, size_t i)
 {
     const char *name = json_string_value(json_array_get(names, i));

@@ -1,3 +1,5 @@
+/* output.c - text, words and JSON members for the views that print; what a view prints
+ * is in its own file. */
 #include "config.h"
 
 #include "inspect/output.h"

@@ -8,14 +8,14 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Text, with control characters escaped. */
+/* Print a text with control characters escaped. */
 void output_text(FILE *out, const char *text);
-/* The same for several lines, each of which but the first begins with `indent`. */
+/* The same for several lines; all but the first begin with `indent`. */
 void output_lines(FILE *out, const char *text, const char *indent);
-/* The same, quoted for a shell if necessary. */
+/* Print a word, quoted for a shell if necessary. */
 void output_word(FILE *out, const char *word);
 
-/* A value of the object; "" or 0 if there is none of this type. */
+/* A member of the object; "" or 0 if there is none of this type. */
 const char *string_of(const json_t *object, const char *key);
 json_int_t integer_of(const json_t *object, const char *key);
 

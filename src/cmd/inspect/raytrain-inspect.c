@@ -1,5 +1,6 @@
 /*
- * raytrain-inspect - print a run, a directory of runs, a checkpoint or a dataset.
+ * raytrain-inspect.c - print a run, a directory of runs, a checkpoint or a dataset. The
+ * views are in other files (views.h); this one finds out what the paths are.
  */
 #include "config.h"
 
@@ -43,7 +44,7 @@ static int error_print(const struct error *err)
     return error_exit_status(err->code);
 }
 
-/* Standard output may be on a full disk. */
+/* Standard output may be a file on a full disk. */
 static int flush_output(struct error *err)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -76,8 +77,8 @@ static int show_checkpoint(const struct request *r, struct error *err)
     return rc;
 }
 
-/* A damaged checkpoint is shown, but an older one can be used: it is an error only with
- * --verify. */
+/* A damaged checkpoint is shown; it is an error only with --verify, since an older one
+ * can be used. */
 static int damaged_find(const json_t *run, struct error *err)
 {
     json_t *c;
@@ -116,8 +117,8 @@ static int show_run(const struct request *r, struct error *err)
     return rc;
 }
 
-/* A file that begins like a checkpoint is one; so is one with the name of a checkpoint,
- * whatever its contents. */
+/* A checkpoint is a file that begins like one, or has the name of one, whatever its
+ * contents. */
 static bool is_checkpoint(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -126,7 +127,7 @@ static bool is_checkpoint(const char *path)
            strncmp(base, CHECKPOINT_PREFIX, strlen(CHECKPOINT_PREFIX)) == 0;
 }
 
-/* Of a run, its best checkpoint. To free(). */
+/* The path, or for a run its best checkpoint. To free(). */
 static char *checkpoint_choose(const char *path, struct error *err)
 {
     char *best = NULL, *latest = NULL, quoted[QUOTE_TEXT_MAX];
@@ -161,7 +162,7 @@ static int show_export(struct request *r, struct error *err)
     export = model_is_file(r->export) ? model_export(path, r->export, err)
                                       : inspect_export(path, r->export, err);
     if (!export && err->code == RAYTRAIN_ECORRUPT && !is_checkpoint(path))
-        err->code = RAYTRAIN_EINVAL; /* it is not damaged, but something else */
+        err->code = RAYTRAIN_EINVAL; /* not damaged, but something else */
     free(path);
     if (!export)
         return -1;
@@ -241,7 +242,7 @@ static int show_runs(const struct request *r, struct run_list *list, struct erro
     return 0;
 }
 
-/* Runs below a directory make it a directory of runs. One that has neither runs nor
+/* A directory with runs below it is a directory of runs. One that has neither runs nor
  * files may be a run whose path is wrong. */
 static int show_directory(const struct request *r, struct error *err)
 {
@@ -264,7 +265,7 @@ static int show_directory(const struct request *r, struct error *err)
     return has_files ? show_dataset(r, err) : show_run(r, err);
 }
 
-/* By what is at the path. */
+/* Choose the view by what is at the path. */
 static int show_path(struct request *r, struct error *err)
 {
     bool as_dataset = r->dataset.head > 0 || r->dataset.n_settings > 0;
@@ -295,7 +296,7 @@ static int show_path(struct request *r, struct error *err)
 
 /* ---- Other views ---- */
 
-/* The paths of the command line; a directory of runs stands for these. */
+/* The runs of the command line: a directory of runs stands for all runs in it. */
 static int runs_take(const struct request *r, struct run_list *list, struct error *err)
 {
     for (size_t i = 0; i < r->n_paths; i++)
@@ -345,7 +346,7 @@ static int comparison_show(const struct request *r, const struct run_list *list,
     return 0;
 }
 
-/* Does --output name a page? */
+/* Does --output name an HTML page? */
 static int page_check(const struct request *r, struct error *err)
 {
     const char *dot = strrchr(r->output, '.');

@@ -1,5 +1,5 @@
 /*
- * reports_csv.c - the reports of a run that count as CSV: the keys that every report
+ * reports_csv.c - the reports of a run that count, as CSV: the keys that every report
  * has, and the value of each metric.
  */
 #include "config.h"
@@ -13,7 +13,7 @@
 #include "run/metrics.h"
 
 /* A metric that is a number in some reports and a text in others has several columns in
- * the table, and one here. */
+ * the table, but one here. */
 static bool is_first(const struct metrics_table *t, size_t column)
 {
     for (size_t c = 0; c < column; c++)

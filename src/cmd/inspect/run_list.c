@@ -1,5 +1,5 @@
 /*
- * run_list.c - search directories for runs, level by level, links last.
+ * run_list.c - search directories for runs, level by level; symbolic links come last.
  */
 #include "config.h"
 
@@ -100,7 +100,7 @@ static bool seen_add(struct search *s, int fd)
     return false;
 }
 
-/* The files that make a directory a run, without a look at each. */
+/* The files that mark a directory as a run, found while it is listed. */
 static bool is_mark(const char *name)
 {
     return strcmp(name, "run.cfg") == 0 || strcmp(name, "result.json") == 0 ||
@@ -155,7 +155,7 @@ static int place_search(struct search *s, const struct place *p)
     return 0;
 }
 
-/* All that is queued, in order; then links, one after the other with what is below. */
+/* Search all that is queued, in order, then the links, each with what is below it. */
 static void queue_search(struct search *s)
 {
     size_t next = 0, next_link = 0;
@@ -165,7 +165,7 @@ static void queue_search(struct search *s)
         struct place p =
             next < s->places.n ? s->places.list[next++] : s->links.list[next_link++];
 
-        (void)place_search(s, &p); /* one that cannot be read has no runs */
+        (void)place_search(s, &p); /* an unreadable one has no runs */
     }
     s->list->cut = s->list->cut || next < s->places.n || next_link < s->links.n;
 }

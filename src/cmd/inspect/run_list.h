@@ -10,7 +10,7 @@
 struct run_list {
     char **paths;
     size_t n, room;
-    bool cut; /* there are more directories than were searched */
+    bool cut; /* not all directories were searched */
 };
 
 /*

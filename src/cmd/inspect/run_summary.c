@@ -1,3 +1,5 @@
+/* run_summary.c - the object for one run, and the metrics, kinds of values and scores
+ * of several. */
 #include "config.h"
 
 #include "inspect/run_summary.h"
@@ -97,7 +99,7 @@ static void report_set(json_t *out, const char *run)
 
 /* ---- Checkpoints ---- */
 
-/* Of the files of a checkpoint, as a directory. */
+/* Of the files of a checkpoint that were made into a directory. */
 static json_int_t extracted_size(const char *run, int64_t iteration)
 {
     struct extracted x;

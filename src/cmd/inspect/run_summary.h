@@ -1,4 +1,4 @@
-/* run_summary.h - a run in a few words, for lists of many runs. */
+/* run_summary.h - short descriptions of runs, for lists of many runs. */
 #ifndef RAYTRAIN_INSPECT_RUN_SUMMARY_H
 #define RAYTRAIN_INSPECT_RUN_SUMMARY_H
 
@@ -27,17 +27,17 @@ json_t *run_summary(const char *run, bool running);
 json_t *run_summary_metrics(const json_t *runs);
 
 /*
- * What the metrics in the reports of a run are, in the order of these, a member for each
- * change: [{"iteration": 1, "of": "mean"}, {"iteration": 4, "of": "rank0"}]. Reports of one
- * worker are left out, since there the two are the same.
+ * Append what the metrics in reports are, a member for each change, in the order of the
+ * reports: [{"iteration": 1, "of": "mean"}, {"iteration": 4, "of": "rank0"}]. Reports
+ * of one worker are left out: the two are the same there.
  */
 void run_summary_kinds_add(json_t *kinds, int64_t iteration, int64_t workers,
                            bool of_rank0);
 /* "means, rank 0's from 4 on", or "-". To free(). */
 char *run_summary_kinds_text(const json_t *kinds);
 
-/* Is it the metric by which all runs keep checkpoints, in the same direction? 1: the
- * lowest is best, 2: the highest; 0: no. */
+/* Do all runs keep checkpoints by this metric, in the same direction? 1: the lowest is
+ * best, 2: the highest; 0: no. */
 int run_summary_order(const json_t *runs, const char *metric);
 
 #endif

@@ -1,3 +1,5 @@
+/* run_view.c - one run as an object, from its configuration, attempts, reports and
+ * checkpoints; and the text that is printed of it. */
 #include "config.h"
 
 #include "inspect/output.h"
@@ -27,7 +29,8 @@
 #include "util/size.h"
 
 #define CHECKPOINTS_SHOWN 5    /* as text */
-#define NODES_SHOWN 1024 /* of an attempt; if there are more, only their number */
+/* of an attempt; if there are more, only their number is printed */
+#define NODES_SHOWN 1024
 
 /* ---- The object ---- */
 
@@ -69,8 +72,8 @@ static void run_status_set(json_t *out, const char *run)
     free(path);
 }
 
-/* JSON has no infinities: as in a report, the value is null, and beside it is a word.
- */
+/* JSON has no infinities: as in a report, the value is null, and a word is beside
+ * it. */
 static void last_set(json_t *metric, const json_t *report, const char *name)
 {
     json_t *value = json_object_get(report, name);
@@ -124,7 +127,7 @@ static json_t *run_metrics_json(const json_t *reports)
     return all;
 }
 
-/* What they are: means, or rank 0's. */
+/* What the values are: means, or rank 0's. */
 static json_t *kinds_json(const json_t *reports)
 {
     json_t *kinds = json_array(), *report;
@@ -137,8 +140,8 @@ static json_t *kinds_json(const json_t *reports)
     return kinds;
 }
 
-/* How the configuration of an attempt differs from that of the one before; NULL: not at
- * all, or not known. */
+/* How the configuration of an attempt differs from that of the one before; NULL: it
+ * does not, or is not known. */
 static json_t *changes_json(const char *before, const char *now)
 {
     struct config_changes changes;
@@ -333,7 +336,7 @@ static void nodes_print(FILE *out, const json_t *nodes)
     free(text);
 }
 
-/* From when to when; an end that is not recorded is not guessed. */
+/* When it began and ended; an end that is not recorded is left out. */
 static void times_print(FILE *out, const json_t *a)
 {
     double start = object_number(a, "start"), end = object_number(a, "end");
@@ -413,7 +416,8 @@ static void run_attempts_print(FILE *out, json_t *attempts)
     }
 }
 
-/* The last value of a text or a vector, up to a line's end. False: it is neither. */
+/* The last value of a text or a vector, up to the end of its first line. False: it is
+ * neither. */
 static bool typed_print(FILE *out, const json_t *last)
 {
     char *text = json_is_string(last)  ? strdup(json_string_value(last))
@@ -429,7 +433,7 @@ static bool typed_print(FILE *out, const json_t *last)
     return true;
 }
 
-/* Where means over the workers and values of rank 0 meet. */
+/* True if some values are means over the workers, and some are rank 0's. */
 static void kinds_print(FILE *out, const json_t *kinds)
 {
     char *text = json_array_size(kinds) > 1 ? run_summary_kinds_text(kinds) : NULL;
@@ -507,7 +511,7 @@ static void checkpoint_line(FILE *out, const json_t *run, const json_t *c)
     fputc('\n', out);
 }
 
-/* Of many checkpoints, which end with the newest: the newest ones, the best, and those that are damaged. */
+/* Of many checkpoints, print the newest, the best, and the damaged ones. */
 static void checkpoints_print(FILE *out, const json_t *run)
 {
     const json_t *all = json_object_get(run, "checkpoints"), *c;
@@ -515,7 +519,7 @@ static void checkpoints_print(FILE *out, const json_t *run)
 
     if (n > 0)
         fprintf(out, "\ncheckpoints\n");
-    for (i = 0; i + CHECKPOINTS_SHOWN < n; i++) /* the best takes the room of one */
+    for (i = 0; i + CHECKPOINTS_SHOWN < n; i++) /* the best one takes one line */
         if (strcmp(string_of(json_array_get(all, i), "path"),
                    string_of(run, "best_checkpoint")) == 0)
             newest = CHECKPOINTS_SHOWN - 1;

@@ -1,5 +1,6 @@
 /*
- * runs_view.c - a directory of runs: a line of each, the one that was last active first.
+ * runs_view.c - a directory of runs: a line for each, the most recently active one
+ * first.
  */
 #include "config.h"
 
@@ -22,7 +23,7 @@
 
 /* ---- The object ---- */
 
-/* A path from the directory on. */
+/* A path, relative to the directory. */
 static const char *name_in(const char *dir, const char *path)
 {
     size_t n = strlen(dir);
@@ -84,7 +85,7 @@ json_t *inspect_runs(const char *path, const struct run_list *list, struct error
 
 #define CELL 40
 
-/* A column of the table. `least`: the width of the paper from which on it is there. */
+/* A column of the table. `least`: the paper's width from which on it is shown. */
 struct list_column {
     const char *title;
     bool left;
@@ -140,7 +141,7 @@ static const struct list_column list_columns[] = {
 struct list_layout {
     struct paper paper;
     int name;              /* width */
-    int widths[N_COLUMNS]; /* 0: not there */
+    int widths[N_COLUMNS]; /* 0: not shown */
 };
 
 static int cells_width(const struct list_layout *l)
@@ -152,7 +153,7 @@ static int cells_width(const struct list_layout *l)
     return width;
 }
 
-/* Names get a third of the paper, or what the other columns leave. */
+/* The width of names: a third of the paper, or what the other columns leave. */
 static void name_measure(struct list_layout *l, json_t *runs)
 {
     int most = l->paper.columns - cells_width(l);
@@ -195,7 +196,7 @@ static struct list_layout layout_of(FILE *out, json_t *runs)
     return l;
 }
 
-/* "loss 0.31  accuracy 0.88": those that fit. */
+/* "loss 0.31  accuracy 0.88": as many as fit. */
 static void runs_metrics_print(FILE *out, const struct paper *paper,
                                const json_t *metrics, int columns)
 {
@@ -249,7 +250,7 @@ void inspect_runs_print(FILE *out, const json_t *view)
             l.paper.columns - cells_width(&l) - 2 >= 10 ? "  metrics" : "");
     json_array_foreach(runs, i, run) run_line(out, &l, run);
     if (!json_is_true(json_object_get(view, "complete")))
-        fprintf(out, "there are more directories than are searched: name one below\n");
+        fprintf(out, "not all directories were searched: name one below this one\n");
 }
 
 /* ---- CSV ---- */

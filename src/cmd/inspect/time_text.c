@@ -1,3 +1,4 @@
+/* time_text.c - durations in two forms, exact to a tenth of a second or in one unit. */
 #include "config.h"
 
 #include "inspect/time_text.h"

@@ -1,4 +1,4 @@
-/* time_text.h - lengths of time for people. */
+/* time_text.h - durations, in a form for people. */
 #ifndef RAYTRAIN_INSPECT_TIME_TEXT_H
 #define RAYTRAIN_INSPECT_TIME_TEXT_H
 

@@ -43,7 +43,7 @@ void inspect_dataset_print(FILE *out, const json_t *dataset);
 /* Is this the directory of a run? */
 bool inspect_is_run(const char *path);
 
-/* A directory of runs: all of them, the one that was last active first. NULL on
+/* A directory of runs: all of them, the most recently active one first. NULL on
  * failure. */
 struct run_list;
 json_t *inspect_runs(const char *path, const struct run_list *list, struct error *err);
@@ -55,16 +55,16 @@ json_t *inspect_compare(const struct run_list *list, struct error *err);
 void inspect_compare_print(FILE *out, const json_t *comparison);
 void inspect_compare_csv(FILE *out, const json_t *comparison);
 
-/* Print the reports of a run that count as CSV. */
+/* Print the reports of a run that count, as CSV. */
 int reports_csv_print(FILE *out, const char *run, struct error *err);
 
-/* Print what happens to a run until it ends; *status is its exit status. as_json: an
- * object a line. */
+/* Print what happens to a run until it ends; *status is its exit status. as_json: a
+ * JSON object for each line. */
 int inspect_follow(FILE *out, const char *run, bool as_json, int *status,
                    struct error *err);
 
-/* Print the logs of the workers of the newest attempt. rank: the only one that is wanted,
- * digits; NULL: all. follow: until the run ends; *status is its exit status. */
+/* Print the logs of the workers of the newest attempt. rank: digits, the only rank to
+ * print; NULL: all. follow: until the run ends; *status is its exit status. */
 int inspect_logs(FILE *out, const char *run, const char *rank, bool follow, int *status,
                  struct error *err);
 
