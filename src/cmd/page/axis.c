@@ -1,4 +1,4 @@
-/* axis.c - round numbers between two values. */
+/* axis.c - choose round numbers between two values, and print them as labels. */
 #include "config.h"
 
 #include "page/axis.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 1, 2 or 5 times a power of ten, at least `rough`. */
+/* 1, 2 or 5 times a power of ten that is at least `rough`. */
 static double round_step(double rough)
 {
     static const double steps[] = {1, 2, 5, 10};
@@ -63,13 +63,13 @@ void axis_of_numbers(double low, double high, int wanted, int margin, struct axi
 {
     double span;
 
-    if (!(high > low)) { /* one value: some room around it */
+    if (!(high > low)) { /* a single value: some space around it */
         double around = low == 0 ? 1 : fabs(low) * 0.1;
 
         low -= around;
         high += around;
     }
-    span = high / 2 - low / 2; /* of values near the largest doubles, too */
+    span = high / 2 - low / 2; /* also for values near the largest doubles */
     if (margin && isfinite(2 * span)) {
         low -= span * 0.08;
         high += span * 0.08;

@@ -1,6 +1,4 @@
-/*
- * axis.h - where an axis has its labels, and what they say.
- */
+/* axis.h - where an axis has its labels, and their text. */
 #ifndef RAYTRAIN_PAGE_AXIS_H
 #define RAYTRAIN_PAGE_AXIS_H
 
@@ -17,13 +15,13 @@ struct axis {
 };
 
 /* An axis for these values, with about `wanted` labels at round numbers; with `margin`,
- * a little more than the values on both sides. */
+ * it extends a little beyond the values on both sides. */
 void axis_of_numbers(double low, double high, int wanted, int margin, struct axis *a);
 /* The same for iterations: integers, "10k", "1.5M". */
 void axis_of_iterations(double low, double high, int wanted, struct axis *a);
-/* A place on the axis: 0 to 1. */
+/* The position of a value on the axis: 0 to 1. */
 double axis_place(const struct axis *a, double value);
-/* The characters of the longest label. */
+/* The number of characters of the longest label. */
 size_t axis_width(const struct axis *a);
 
 #endif

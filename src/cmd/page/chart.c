@@ -1,4 +1,5 @@
-/* chart.c - axes with labels as text, which no scaling distorts, around an SVG. */
+/* chart.c - axes around an SVG, with labels as HTML text, which stretching the SVG does
+ * not distort. */
 #include "config.h"
 
 #include "page/chart.h"
@@ -42,8 +43,8 @@ void chart_line(FILE *out, const struct chart *f, const char *class,
     fputs("\"/>", out);
 }
 
-/* Points that no line shows, and all of them if they are few: lines of no length, which
- * round ends make dots of, whatever the scale. */
+/* Isolated points, and all points if they are few: lines of length zero, which round
+ * ends turn into dots at any scale. */
 void chart_dots(FILE *out, const struct chart *f, const char *class,
                 const struct point_list *l, size_t most)
 {

@@ -1,4 +1,4 @@
-/* commands.c - the configuration, and what to type to go on with the run. */
+/* commands.c - the configuration, and the commands with which to go on from the run. */
 #include "config.h"
 
 #include "page/sections.h"
@@ -19,7 +19,7 @@ static void setting(FILE *out, const char *name, const char *value)
     fputs("</dd></div>\n", out);
 }
 
-/* What a colleague wants to know first. */
+/* The keys that readers want first. */
 static void settings_write(FILE *out, const struct facts *f)
 {
     const struct train_config *c = &f->settings;

@@ -1,6 +1,6 @@
 /*
- * compare_page.h - several runs on one HTML page: how they differ, and the curves of
- * all of them over each other.
+ * compare_page.h - several runs on one HTML page: how they differ, and their curves in
+ * common charts.
  */
 #ifndef RAYTRAIN_PAGE_COMPARE_PAGE_H
 #define RAYTRAIN_PAGE_COMPARE_PAGE_H

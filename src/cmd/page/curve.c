@@ -16,11 +16,12 @@
 #include "page/html.h"
 
 #define STARTS_DRAWN 20
-#define DOTS_MOST    40 /* points that are drawn as such, as in page.js */
+#define DOTS_MOST    40 /* up to this many points are drawn as dots, as in page.js */
 
 struct lines {
     struct point_list all, means; /* no means: `all` has every report */
-    struct point_list old;        /* replaced; a point without a value ends a stretch */
+    /* replaced reports; a point without a value ends a stretch */
+    struct point_list old;
 };
 
 static void lines_clear(struct lines *l)
@@ -32,7 +33,7 @@ static void lines_clear(struct lines *l)
 
 /* ---- Paths ---- */
 
-/* What was replaced: lines, and dots of single reports. */
+/* The replaced reports: lines, and dots for single ones. */
 static void old_write(FILE *out, const struct chart *f, const struct point_list *l)
 {
     fputs("<path class=\"old\" d=\"", out);
@@ -49,7 +50,8 @@ static void old_write(FILE *out, const struct chart *f, const struct point_list 
     fputs("\"/>", out);
 }
 
-/* From the least to the largest rank, for each stretch of points with values. */
+/* The area from the lowest to the highest rank, for each stretch of points with
+ * values. */
 static void band_write(FILE *out, const struct chart *f, const struct point_list *l)
 {
     fputs("<path class=\"band\" d=\"", out);
@@ -166,8 +168,8 @@ static void curve_chart_write(FILE *out, const struct curve *c, const struct cha
     chart_end(out, f);
 }
 
-/* Is the value so near to the curve that both can be seen? An attempt that has diverged
- * does not flatten the curve of the one that went back. */
+/* Is the value near enough to the curve for both to be visible? An attempt that has
+ * diverged must not flatten the curve of the attempt that replaced it. */
 static bool is_near(const struct series_summary *s, double value)
 {
     double height = s->high > s->low ? s->high - s->low : fabs(s->high);
@@ -175,7 +177,7 @@ static bool is_near(const struct series_summary *s, double value)
     return value >= s->low - height && value <= s->high + height;
 }
 
-/* Fill lines->old, and frame it: *low, *high and *last become those of all lines. */
+/* Fill lines->old, and extend *low, *high and *last to all lines. */
 static int old_take(const struct curve *c, const struct series_summary *s,
                     struct lines *lines, double *low, double *high, double *last,
                     struct error *err)

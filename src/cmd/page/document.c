@@ -1,9 +1,9 @@
 /*
- * document.c - the head with the style and a policy that allows nothing but the page's
- * own script; the foot with that script.
+ * document.c - the head with the style sheet and a policy that allows no script but the
+ * page's own; the foot with that script.
  *
- * A page is made in memory, which its parts bound, and then written under a temporary
- * name.
+ * The page is first written to memory, since its parts are bounded, and then to a
+ * temporary file.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ static void asset_write(FILE *out, const char *const *lines)
         fputs(*lines, out);
 }
 
-/* No text of the run can know the number that makes a script one of this page. */
+/* A random number marks the page's own script; no text of the run can contain it. */
 static int nonce_make(uint64_t nonce[2], struct error *err)
 {
     if (getrandom(nonce, 2 * sizeof *nonce, 0) != 2 * sizeof *nonce)
@@ -92,7 +92,7 @@ int document_write(const char *file, const struct document *d, struct error *err
     if (!out || ferror(out) | fclose(out))
         rc = error_no_memory(err);
     if (rc == 0 && fs_replace(file, page, n, 0666, err) < 0) {
-        err->code = RAYTRAIN_ESTORAGE; /* also if its directory does not exist */
+        err->code = RAYTRAIN_ESTORAGE; /* also if the directory does not exist */
         rc = -1;
     }
     free(page);

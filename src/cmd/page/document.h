@@ -9,8 +9,10 @@
 #include "util/error.h"
 
 struct document {
-    void (*title)(FILE *out, const void *arg);                  /* of the window */
-    int (*body)(FILE *out, const void *arg, struct error *err); /* inside <main> */
+    /* title of the window */
+    void (*title)(FILE *out, const void *arg);
+    /* what is inside <main> */
+    int (*body)(FILE *out, const void *arg, struct error *err);
     const void *arg;
 };
 

@@ -1,4 +1,5 @@
-/* facts.c - load a run; read its records, which another program may have changed. */
+/* facts.c - load a run, and read its records, which another program may have
+ * changed. */
 #include "config.h"
 
 #include "page/facts.h"
@@ -26,7 +27,7 @@ static int config_load(struct facts *f, struct error *err)
     free(path);
     if (rc < 0 && why.code != RAYTRAIN_ENOTFOUND)
         return error_set(err, why.code, "%s", why.text);
-    /* A configuration of another version is shown, and its score may be unknown. */
+    /* A configuration of another version is shown, even if its score is not known. */
     if (f->config)
         train_config_merge_text(&f->settings, f->config, "run.cfg", NULL);
     return 0;
@@ -102,7 +103,7 @@ int64_t facts_iteration(const json_t *checkpoint)
     return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
-/* The time of the last report of an attempt that counts; 0: it made none. */
+/* The time of the last report of an attempt that counts; 0: it has none. */
 static double last_report(const struct facts *f, int64_t attempt)
 {
     return attempt >= 0 && (uint64_t)attempt < f->n_reported ? f->reported[attempt] : 0;

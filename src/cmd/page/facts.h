@@ -17,21 +17,21 @@ struct facts {
     struct metrics_table table;
     struct superseded superseded;
     const char *path, *name, *status;
-    char *config;                 /* run.cfg; NULL: there is none */
-    struct train_config settings; /* what this version reads of it, else defaults */
-    double now;                   /* of the page */
-    double *reported; /* the time of each attempt's last report that counts; 0: none */
+    char *config;                 /* text of run.cfg; NULL: there is none */
+    struct train_config settings; /* what this version reads of it; else defaults */
+    double now;                   /* time of the page */
+    double *reported; /* time of each attempt's last report that counts; 0: none */
     size_t n_reported;
 };
 
-/* RAYTRAIN_EINVAL if it is no run. */
+/* RAYTRAIN_EINVAL if it is not a run. */
 int facts_load(const char *run, struct facts *f, struct error *err);
-void facts_clear(struct facts *f); /* also after a failure */
+void facts_clear(struct facts *f); /* call it also after a failure */
 
 /* Members of an attempt or a checkpoint; NaN: there is no such number. */
 double facts_number(const json_t *object, const char *key);
-/* When an attempt began and ended, also of one whose launcher was killed: then it ends
- * with its last report. 0 and false: it is not known. */
+/* When an attempt began and ended; one whose launcher was killed ends with its last
+ * report. False and 0: not known. */
 bool facts_times(const struct facts *f, const json_t *attempt, double *start,
                  double *end);
 /* A cell of a report. */

@@ -1,5 +1,5 @@
-/* failures.c - what ended the attempts that did not finish, with the end of the log of
- * the rank to blame. */
+/* failures.c - why attempts did not finish, with the end of the log of the rank to
+ * blame. */
 #include "config.h"
 
 #include "page/sections.h"
@@ -47,7 +47,7 @@ static void facts_write(FILE *out, const json_t *a)
     fputs("</p>", out);
 }
 
-/* The path of the log of the rank to blame, of this ending; NULL: no rank is known. */
+/* The path of the log of the rank to blame for this end; NULL: no rank is known. */
 static char *log_path(const struct facts *f, const json_t *a, const char *ending)
 {
     char *dir = run_dir_log_dir(f->path, (int)integer_of(a, "attempt")), *path;

@@ -1,4 +1,4 @@
-/* grid.c - tables, cell by cell. */
+/* grid.c - write a table cell by cell, and count the rows that are not shown. */
 #include "config.h"
 
 #include "page/grid.h"

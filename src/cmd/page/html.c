@@ -1,4 +1,5 @@
-/* html.c - escaping, one character at a time; and the forms of numbers. */
+/* html.c - escape text one character at a time, and print numbers, durations and
+ * dates. */
 #include "config.h"
 
 #include "page/html.h"

@@ -1,3 +1,5 @@
+/* log_tail.c - read the end of a file, and drop control sequences and overwritten text
+ * from it. */
 #include "config.h"
 
 #include "page/log_tail.h"
@@ -31,7 +33,7 @@ static char *end_read(const char *path)
             free(bytes);
             bytes = NULL;
         }
-        for (size_t i = 0; bytes && i < n; i++) /* of a hole, or binary data */
+        for (size_t i = 0; bytes && i < n; i++) /* in a hole, or binary data */
             if (bytes[i] == '\0')
                 bytes[i] = '?';
         if (bytes && (uint64_t)st.st_size > n && strchr(bytes, '\n'))
@@ -41,7 +43,7 @@ static char *end_read(const char *path)
     return bytes;
 }
 
-/* The bytes of an escape sequence such as ESC [ 31 m; 0: there is none. */
+/* The length of an escape sequence such as ESC [ 31 m; 0: there is none. */
 static size_t sequence_length(const char *s)
 {
     size_t n = 2;
@@ -52,7 +54,8 @@ static size_t sequence_length(const char *s)
     return s[n] >= '@' && s[n] <= '~' ? n + 1 : 0;
 }
 
-/* In place: drop sequences, and what precedes a carriage return within a line. */
+/* Drop, in place, escape sequences and what precedes a carriage return within a
+ * line. */
 static void clean(char *text)
 {
     char *to = text, *line = text;

@@ -140,7 +140,7 @@ static void table_write(FILE *out, const struct facts *f)
     grid_end(&g, f->table.n_columns - i);
 }
 
-/* What the script fills: it is of no use without. */
+/* Controls of the script, hidden without it. */
 static const char measure_tools[] =
     "<div class=\"tools\" hidden><label>Show <input id=\"filter\" type=\"search\" "
     "placeholder=\"all metrics\" autocomplete=\"off\"></label> "

@@ -6,9 +6,9 @@
 
 #include "page/facts.h"
 
-/* The points that a curve may have. */
+/* The number of points that a curve may have. */
 size_t measures_room(const struct facts *f);
-/* The iterations with which later attempts begin. *starts to free(). */
+/* The iterations at which later attempts begin. *starts is to be freed. */
 int measures_starts(const struct facts *f, double **starts, size_t *n,
                     struct error *err);
 

@@ -19,7 +19,7 @@
 #include "page/html.h"
 #include "util/quote.h"
 
-#define NAME_TAIL 9 /* bytes of a name that are always shown */
+#define NAME_TAIL 9 /* bytes at the end of a name that are always shown */
 #define COLOURS   8 /* of page.css, --line of .run-0 to .run-7 */
 
 int overlay_line_take(struct overlay_line *line, const struct series *s, size_t room,
@@ -128,7 +128,7 @@ static void overlay_chart_write(FILE *out, const struct overlay *o,
     chart_end(out, f);
 }
 
-/* In two parts, of which the first is cut if there is too little room. */
+/* In two parts; the first is cut if there is not enough space. */
 static void name_write(FILE *out, const char *name)
 {
     size_t n = strlen(name), tail = n > NAME_TAIL ? utf8_cut(name, n - NAME_TAIL) : n;

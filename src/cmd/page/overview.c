@@ -12,7 +12,8 @@
 #include "page/series.h"
 #include "util/size.h"
 
-/* The words and the colours of a status; the symbols are for those that see none. */
+/* The word, the colour and the symbol of each status; the symbols are for readers who
+ * do not see colours. */
 static const struct {
     const char *status, *class, *symbol;
 } looks[] = {
@@ -135,7 +136,8 @@ static void checkpoints_tile(FILE *out, const struct facts *f)
          count_text((int64_t)json_array_size(f->checkpoints), value), note);
 }
 
-/* The best value by the configuration's score, or else the last of the first metric. */
+/* The best value by the configuration's score, or else the last value of the first
+ * metric. */
 static void score_tile(FILE *out, const struct facts *f)
 {
     char value[HTML_NUMBER_MAX], count[HTML_NUMBER_MAX], note[80], title[160];
@@ -152,7 +154,7 @@ static void score_tile(FILE *out, const struct facts *f)
 
 /* ---- The head ---- */
 
-/* The message of the last attempt, if the run did not come to its end. */
+/* The message of the last attempt, if the run did not finish. */
 static void alert_write(FILE *out, const struct facts *f)
 {
     size_t n = json_array_size(f->attempts);

@@ -1,6 +1,6 @@
 /*
- * run_page.c - the page from top to bottom: head, summary, metrics, attempts, failures,
- * time, checkpoints, nodes, configuration, commands.
+ * run_page.c - the sections of the page in their order; each is in a file of its own
+ * (sections.h).
  */
 #include "config.h"
 

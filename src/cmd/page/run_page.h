@@ -1,5 +1,6 @@
 /*
- * run_page.h - a run as one HTML page, for people who have neither raytrain nor the run.
+ * run_page.h - a run as one HTML page, for people who have neither raytrain nor the
+ * run's files.
  */
 #ifndef RAYTRAIN_PAGE_RUN_PAGE_H
 #define RAYTRAIN_PAGE_RUN_PAGE_H

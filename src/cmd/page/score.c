@@ -1,3 +1,5 @@
+/* score.c - choose the metric that judges a run, and find its best or last value in the
+ * reports. */
 #include "config.h"
 
 #include "page/score.h"

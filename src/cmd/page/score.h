@@ -8,13 +8,14 @@
 #include "page/series.h"
 
 struct score {
-    const char *name; /* of the metric */
-    bool
-        is_best; /* of checkpoint_score_attribute; else the last one of the first metric */
+    const char *name; /* name of the metric */
+    /* The value is the best one of checkpoint_score_attribute; else the last one of the
+     * first metric. */
+    bool is_best;
     struct point point;
 };
 
-/* False: there is no number at all. */
+/* False: there are no numbers at all. */
 bool score_find(const struct facts *f, struct score *score);
 
 #endif

@@ -1,4 +1,5 @@
-/* series.c - values by report; the least and the largest of every stretch. */
+/* series.c - collect values by report, and reduce them to the lowest and highest of
+ * each stretch. */
 #include "config.h"
 
 #include "page/series.h"
@@ -84,7 +85,7 @@ void series_summarize(const struct series *s, struct series_summary *sum)
 
 /* ---- Few points ---- */
 
-/* The reports of one stretch that are kept. */
+/* The reports of one stretch that are kept: its first, lowest, highest and last. */
 struct stretch {
     size_t n, first, last, least, largest; /* n: with a number */
 };
@@ -104,7 +105,8 @@ static void stretch_add(struct stretch *b, const struct series *s, size_t i)
         b->largest = i;
 }
 
-/* Its points in their order, each once; without any number, one without a value. */
+/* The stretch's points in their order, each once; if it has no number, one point
+ * without a value. */
 static void stretch_take(const struct stretch *b, const struct series *s, size_t from,
                          struct point_list *out)
 {

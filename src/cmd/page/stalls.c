@@ -1,5 +1,5 @@
 /* stalls.c - where the time of the run went: training, waiting for data, waiting for
- * checkpoints, work that was done twice. */
+ * checkpoints, and work that was done twice. */
 #include "config.h"
 
 #include "page/sections.h"
@@ -16,7 +16,7 @@
 /* Some fields of reports, with the names that they have on the page. */
 static const struct {
     const char *field, *name, *id;
-    bool sparse, always; /* always: also if all of them are zero */
+    bool sparse, always; /* shown even if all of them are zero */
 } curves[] = {
     {"time_this_iter_s", "Time per iteration", "time-iteration", false, true},
     {"data_wait_s", "Wait for data", "time-data", false, false},

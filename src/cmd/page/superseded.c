@@ -1,4 +1,5 @@
-/* superseded.c - see superseded.h. */
+/* superseded.c - collect the replaced reports while they are read, and reduce each
+ * stretch of them to a few points. */
 #include "config.h"
 
 #include "page/superseded.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRETCH_POINTS 100 /* of a curve */
+#define STRETCH_POINTS 100 /* points of a curve */
 
 static void stretch_clear(struct superseded_stretch *stretch)
 {
@@ -57,7 +58,7 @@ static const struct point_list *points_of(const struct superseded *s, size_t str
                                                : &none;
 }
 
-/* At most so many of them, at equal distances. */
+/* At most `room` points, at equal distances. */
 static void points_append(const struct point_list *from, size_t most,
                           struct point_list *out)
 {

@@ -1,6 +1,7 @@
 /*
- * superseded.h - the values of reports that a later attempt has replaced: a few points of
- * each stretch of them, while the table of reports is loaded, which forgets them.
+ * superseded.h - the values of reports that a later attempt has replaced: a few points
+ * of each stretch, taken while the table of reports is loaded, since the table drops
+ * them.
  */
 #ifndef RAYTRAIN_PAGE_SUPERSEDED_H
 #define RAYTRAIN_PAGE_SUPERSEDED_H
@@ -9,7 +10,7 @@
 
 #include "page/series.h"
 
-/* The latest ones are kept. */
+/* The maximum number of stretches; the latest ones are kept. */
 #define SUPERSEDED_STRETCHES 20
 
 struct superseded {
@@ -23,8 +24,8 @@ struct superseded {
 
 /* on_supersede of the table; arg is a struct superseded. */
 void superseded_take(void *arg, const struct metrics_table *t, size_t from);
-/* The points of a column, stretch by stretch, each with a point without a value behind
- * it; about `room` of them, and at least two of each stretch. To free(). */
+/* The points of a column, stretch by stretch, each followed by a point without a value;
+ * about `room` in all, and at least two for each stretch. To free(). */
 int superseded_points(const struct superseded *s, size_t column, size_t room,
                       struct point_list *out, struct error *err);
 void superseded_clear(struct superseded *s);

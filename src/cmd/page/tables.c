@@ -1,4 +1,4 @@
-/* tables.c - attempts, checkpoints and nodes. */
+/* tables.c - the tables of attempts, checkpoints and nodes. */
 #include "config.h"
 
 #include "page/sections.h"
@@ -150,7 +150,7 @@ void attempts_write(FILE *out, const struct facts *f)
 
 /* ---- Checkpoints ---- */
 
-/* Its files, as Python has made a directory of them. */
+/* The directory that Python has made of the checkpoint's files. */
 static void directory_write(FILE *out, const json_t *c)
 {
     const char *path = string_of(c, "directory");

@@ -1,6 +1,6 @@
 /*
  * timeline.c - attempts over time: a lane for each, or one for all if they are many.
- * Hours without any attempt are cut out, since they would leave no room for the rest.
+ * Long gaps without an attempt are cut out, since the rest would be too small.
  */
 #include "config.h"
 
@@ -17,11 +17,11 @@
 #define LANES_MAX    12
 #define SPANS_MAX    24
 #define ATTEMPTS_MAX 400
-#define CUT_SHARE    0.10 /* a gap longer than this share of the rest is cut, */
-#define CUT_WIDTH    0.03 /* to this width */
-#define SPOTS        250  /* places of checkpoints that can be distinguished */
+#define CUT_SHARE    0.10 /* a gap longer than this share of the rest is cut */
+#define CUT_WIDTH    0.03 /* width of a gap that is cut */
+#define SPOTS        250  /* positions of checkpoints that can be distinguished */
 
-/* A stretch of time that is drawn, and where. */
+/* A stretch of time that is drawn, and its position. */
 struct span {
     double from, to, at, width;
 };
@@ -31,12 +31,13 @@ struct timeline {
     size_t first; /* attempt that is drawn */
     struct span spans[SPANS_MAX];
     size_t n;
-    double busy; /* seconds in spans */
+    double busy; /* total seconds of spans */
 };
 
 /* ---- Time to place ---- */
 
-/* Attempts follow each other, so that spans grow at the end; clocks may be set back. */
+/* Add a stretch of time. Attempts follow each other, so spans grow at the end; but
+ * clocks may be set back. */
 static void spans_add(struct timeline *t, double from, double to)
 {
     struct span *last = t->n ? &t->spans[t->n - 1] : NULL;
@@ -67,7 +68,7 @@ static bool timeline_init(struct timeline *t, const struct facts *f)
     }
     if (t->n == 0)
         return false;
-    if (t->busy <= 0) { /* less than what clocks record */
+    if (t->busy <= 0) { /* less than the resolution of recorded times */
         t->spans[t->n - 1].to += 1;
         t->busy = 1;
     }
@@ -80,7 +81,7 @@ static bool timeline_init(struct timeline *t, const struct facts *f)
     return true;
 }
 
-/* 0 to 1. */
+/* The position of a time: 0 to 1. */
 static double place_of_time(const struct timeline *t, double time)
 {
     for (size_t i = t->n; i-- > 0;) {
@@ -137,7 +138,7 @@ static void ticks_write(FILE *out, const struct timeline *t)
 
         if (!localtime_r(&from, &tm))
             continue;
-        offset = (double)tm.tm_gmtoff; /* at local midnight, not at that of UTC */
+        offset = (double)tm.tm_gmtoff; /* at local midnight */
         for (double k = ceil((s->from + offset) / unit); k * unit - offset <= s->to;
              k++) {
             double at = place_of_time(t, k * unit - offset);
@@ -153,7 +154,8 @@ static void ticks_write(FILE *out, const struct timeline *t)
 
 /* ---- Lanes ---- */
 
-/* Checkpoints of reports that count, whichever of them were kept; each place once. */
+/* Marks for the checkpoints of all reports that count, whether they were kept or not;
+ * one for each position. */
 static void saves_write(FILE *out, const struct timeline *t, int64_t from, int64_t to)
 {
     const struct facts *f = t->facts;
@@ -243,7 +245,7 @@ static void lane_write(FILE *out, const struct timeline *t, size_t from, size_t 
     fputs("</div></div>\n", out);
 }
 
-/* What is cut out, and what the marks mean. */
+/* The legend: the gaps, and what the marks mean. */
 static void legend_write(FILE *out, const struct timeline *t)
 {
     double cut = 0, from = t->spans[0].from, to = t->spans[t->n - 1].to;
@@ -267,7 +269,7 @@ static void legend_write(FILE *out, const struct timeline *t)
     fputs("</p>\n", out);
 }
 
-/* The places that are cut out, behind all lanes. */
+/* The gaps, behind all lanes. */
 static void cuts_write(FILE *out, const struct timeline *t)
 {
     fputs("<div class=\"cuts\" aria-hidden=\"true\">", out);
