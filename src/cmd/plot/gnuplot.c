@@ -1,3 +1,5 @@
+/* gnuplot.c - start gnuplot with its three streams in files in memory, and turn its end
+ * into an error. The script is made in plot_file.c. */
 #include "config.h"
 
 #include "plot/gnuplot.h"
@@ -59,7 +61,7 @@ static int streams_open(struct streams *s, const char *script, size_t n,
     return -1;
 }
 
-/* With a NUL after the bytes. */
+/* A NUL follows the bytes. */
 static int all_read(int fd, char **bytes, size_t *n, struct error *err)
 {
     struct stat st;
@@ -71,7 +73,7 @@ static int all_read(int fd, char **bytes, size_t *n, struct error *err)
     return 0;
 }
 
-/* gnuplot shows a line of the script, a caret and then what is wrong. */
+/* gnuplot prints a line of the script, a caret, and then the error. */
 static int gnuplot_failed(int messages, int wait_status, struct error *err)
 {
     char *text = NULL, *end, *line, *shown;
@@ -101,7 +103,7 @@ static int gnuplot_failed(int messages, int wait_status, struct error *err)
 int gnuplot_run(const char *script, size_t n, char **bytes, size_t *n_bytes,
                 struct error *err)
 {
-    char program[] = "gnuplot", defaults[] = "-d"; /* of settings */
+    char program[] = "gnuplot", defaults[] = "-d"; /* value that turns off settings */
     char *const argv[] = {program, defaults, NULL};
     struct child child = CHILD_INIT;
     struct streams s;

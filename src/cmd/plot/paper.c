@@ -1,3 +1,5 @@
+/* paper.c - the size of the paper from the environment and the terminal, and text that
+ * is escaped, cut and padded for it. */
 #include "config.h"
 
 #include "plot/paper.h"
@@ -16,7 +18,7 @@
 #define ROWS_MIN    8
 #define SIZE_MOST   1000
 
-/* A number in a variable; 0: none that makes sense. */
+/* A size from the environment; 0: not set, or not valid. */
 static int env_size(const char *variable)
 {
     const char *text = getenv(variable);
@@ -48,7 +50,7 @@ struct paper paper_of(FILE *out)
     return paper;
 }
 
-/* The columns of the character at text, of n bytes. */
+/* The columns of the character at `text`, which has n bytes. */
 static int character_width(const char *text, int n)
 {
     mbstate_t state = {0};
@@ -74,7 +76,7 @@ int paper_width(const char *text)
     return width;
 }
 
-/* In ASCII, bytes beyond it become \xHH, as control characters do. */
+/* In ASCII, other bytes become \xHH, as control characters do. */
 static char *ascii_text(const char *text)
 {
     char *out = malloc(4 * strlen(text) + 1), *o = out;
@@ -105,7 +107,7 @@ static void text_cut(char *text, int columns)
         width += w;
         at += n > 0 ? n : 1;
     }
-    /* What is cut has at least as many bytes as it has columns. */
+    /* Text that is cut has at least as many bytes as columns. */
     memcpy(at, "...", (size_t)dots);
     at[dots] = '\0';
 }

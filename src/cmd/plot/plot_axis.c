@@ -1,3 +1,5 @@
+/* plot_axis.c - round numbers for the ends and the marks of an axis, and their
+ * texts. */
 #include "config.h"
 
 #include "plot/plot_axis.h"
@@ -9,9 +11,10 @@
 
 /* ---- Linear ---- */
 
-#define WASTE_MAX 1.15 /* round ends may make the axis so much longer than the data */
+/* By which factor round ends may make the axis longer than the data. */
+#define WASTE_MAX 1.15
 
-/* 1, 2 or 5 times a power of ten, at least `least`. */
+/* 1, 2 or 5 times a power of ten that is at least `least`. */
 static double round_step(double least)
 {
     double power = pow(10, floor(log10(least)));
@@ -22,7 +25,7 @@ static double round_step(double least)
     return 10 * power;
 }
 
-/* Both ends and nothing else: for ranges that have no round numbers in a double. */
+/* Use both ends and nothing else: for ranges without round numbers in a double. */
 static void ends_make(double low, double high, struct plot_axis *axis)
 {
     axis->low = low;
@@ -32,7 +35,7 @@ static void ends_make(double low, double high, struct plot_axis *axis)
     axis->ticks[1] = high;
 }
 
-/* Between the ends of the data, with marks at round numbers; at least two fit. */
+/* Ends and marks at round numbers between the ends of the data; at least two fit. */
 static void tight_make(double low, double high, size_t most, struct plot_axis *axis)
 {
     double step = round_step((high - low) / (double)most), first, last;
@@ -93,7 +96,8 @@ static void linear_make(double low, double high, size_t most, struct plot_axis *
 
 static const double factors[] = {1, 2, 5};
 
-/* The marks of an axis are 1, 2 and 5 times powers of ten, counted from 1. */
+/* The marks of a logarithmic axis are 1, 2 and 5 times powers of ten, counted from
+ * 1. */
 static double mark(int at)
 {
     int power = at >= 0 ? at / 3 : -((2 - at) / 3);
@@ -116,7 +120,7 @@ static void log_make(double low, double high, size_t most, struct plot_axis *axi
 
     if (mark(last) < high || last == first)
         last++;
-    if (last - first + 1 > (int)most) { /* powers of ten alone */
+    if (last - first + 1 > (int)most) { /* only powers of ten */
         first = first >= 0 ? first / 3 * 3 : -((2 - first) / 3) * 3;
         last = last >= 0 ? (last + 2) / 3 * 3 : -(-last / 3) * 3;
         stride = 3;
@@ -137,7 +141,7 @@ static void log_make(double low, double high, size_t most, struct plot_axis *axi
 
 /* ---- All ---- */
 
-/* With as few digits as tell the marks apart. */
+/* Print the marks with as few digits as distinguish them. */
 static void texts_make(struct plot_axis *axis)
 {
     for (int digits = 4; digits <= 17; digits++) {

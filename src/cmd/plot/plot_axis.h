@@ -16,12 +16,12 @@ struct plot_axis {
     char texts[PLOT_TICKS_MAX][PLOT_TICK_TEXT]; /* all different */
 };
 
-/* An axis that covers [low, high], which are finite, and positive if log, with at most
- * `most` marks (2 to PLOT_TICKS_MAX). */
+/* An axis that covers [low, high], which are finite, and positive if log; it has at
+ * most `most` marks (2 to PLOT_TICKS_MAX). */
 void plot_axis_make(double low, double high, bool log, size_t most,
                     struct plot_axis *axis);
 
-/* Where a value lies: 0 at the low end, 1 at the high end. */
+/* The position of a value: 0 at the low end, 1 at the high end. */
 double plot_axis_place(const struct plot_axis *axis, double value);
 
 #endif

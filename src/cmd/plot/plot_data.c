@@ -1,5 +1,6 @@
 /*
- * plot_data.c - reports to points; the metrics that a request names; ranges.
+ * plot_data.c - turn reports into points; find the metrics that a request names;
+ * compute the ranges of axes.
  */
 #include "config.h"
 
@@ -14,12 +15,12 @@
 #include "util/argv.h"
 #include "util/quote.h"
 
-#define BUCKETS 2048 /* of adjacent reports; two points each */
+#define BUCKETS 2048 /* groups of adjacent reports; two points each */
 
 /* ---- A report's values ---- */
 
-/* Where the values of a metric are: in a column, or among the keys that every report
- * has. */
+/* Where the values of a metric are: in a column of its own, or among the keys that
+ * every report has. */
 struct source {
     const struct metrics_table *table;
     const struct metric_column *column;
@@ -85,8 +86,8 @@ static struct plot_point point_fit(const struct source *s, struct plot_point p,
     return p;
 }
 
-/* Append the lowest and the highest of the rows in [from, to), in order; if there is no
- * number, a gap. */
+/* Append the lowest and the highest of the rows in [from, to), in order; a gap if there
+ * is no number. */
 static void bucket_add(const struct source *s, size_t from, size_t to,
                        struct plot_curve *c, size_t *left_out)
 {
@@ -157,7 +158,7 @@ static struct source source_find(const struct plot_data *data,
 
 /* ---- Panels ---- */
 
-/* `names` are those of all metrics that have numbers. */
+/* `names`: all metrics that have numbers. */
 static int run_load(struct plot_data *data, size_t run, const char *path, json_t *names,
                     struct error *err)
 {
@@ -187,7 +188,7 @@ static void range_extend(double *low, double *high, double value)
     *high = isnan(*high) ? value : fmax(*high, value);
 }
 
-/* A metric that is in no report, with those that there are, for the message. */
+/* The error for a metric that is in no report, with the metrics that are. */
 static int absent_error(const struct plot_panel *panel, json_t *names,
                         struct error *err)
 {
@@ -256,7 +257,7 @@ static int panel_add(struct plot_data *data, const char *name, size_t n)
                                                                                 : -1;
 }
 
-/* The same metric twice is one panel. */
+/* A metric that is named twice has one panel. */
 static int panels_make(struct plot_data *data, const char *metrics, struct error *err)
 {
     for (const char *at = metrics; *at;) {

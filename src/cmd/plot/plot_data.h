@@ -1,5 +1,5 @@
 /*
- * plot_data.h - what is plotted: a few thousand points of each curve, whatever the
+ * plot_data.h - the points of a plot: a few thousand for each curve, whatever the
  * number of reports.
  */
 #ifndef RAYTRAIN_PLOT_PLOT_DATA_H
@@ -7,14 +7,14 @@
 
 #include "plot/plot.h"
 
-/* Reports that are too many for one point each are taken together: of adjacent ones the
- * lowest and the highest remain, so that no peak is lost. mean NaN: a gap. */
+/* If there are too many reports for one point each, adjacent ones are grouped, and the
+ * lowest and highest of each group remain, so that no peak is lost. mean NaN: a gap. */
 struct plot_point {
     double x, mean, low, high;
 };
 
 struct plot_curve {
-    size_t run; /* its number */
+    size_t run; /* number of its run */
     struct plot_point *points;
     size_t n;
     double last; /* the last number; NaN: none */
@@ -22,16 +22,16 @@ struct plot_curve {
 
 struct plot_panel {
     char *metric;
-    struct plot_curve *curves; /* of all runs */
+    struct plot_curve *curves; /* one for each run */
     bool band;                 /* some low < high, and there is only one run */
-    double low, high;          /* of all that is drawn */
-    size_t left_out;           /* points that a logarithmic axis cannot have */
+    double low, high;          /* range of all that is drawn */
+    size_t left_out;           /* points left out of a logarithmic axis */
 };
 
 struct plot_data {
     struct plot_panel *panels;
     size_t n_panels;
-    char **labels; /* of the runs */
+    char **labels; /* names of the runs */
     size_t n_runs;
     double x_low, x_high;
     bool log, by_time;

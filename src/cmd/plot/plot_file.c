@@ -1,5 +1,5 @@
 /*
- * plot_file.c - a script for gnuplot: a panel of each metric, one below the other.
+ * plot_file.c - a script for gnuplot: a panel for each metric, one below the other.
  */
 #include "config.h"
 
@@ -18,19 +18,19 @@
 #define PANEL_HEIGHT   320
 #define LEGEND_LINE    24
 #define HEIGHT_MAX     16000
-#define NAME_COLUMNS   48 /* of names in a picture, so that none is cut by its edge */
+#define NAME_COLUMNS   48 /* of names in a picture, which would be cut by its edge */
 #define LEGEND_COLUMNS 40
-#define MARKED_MAX     60 /* points that have a mark each */
+#define MARKED_MAX     60 /* up to this many points have a mark each */
 
-/* Of lines; further runs have them again, dashed. They differ on white also for people
- * who do not see all colours. */
+/* The colours of lines; further runs have them again, with dashes. All are
+ * distinguishable on white, also by people who are colour-blind. */
 static const char *const colours[] = {"#0067a3", "#c24a00", "#00805c", "#b0468a",
                                       "#8a6a00", "#6a54d1", "#12161b", "#7d8896"};
 #define COLOURS (sizeof colours / sizeof *colours)
 
 /* ---- Formats ---- */
 
-/* gnuplot may lack the terminals of cairo. Of several it takes the first that it has. */
+/* gnuplot may lack the cairo terminals. The first one that it has is used. */
 static const struct format {
     const char *ending;
     const char *terminals[3];
@@ -126,7 +126,8 @@ static void style_write(FILE *script, size_t run)
             run / COLOURS % 5 + 1);
 }
 
-/* Marks on all curves of a panel, or on none but those that would not be seen. */
+/* Marks on all curves of a panel, or only on those that would not be visible
+ * without. */
 static const char *curve_form(const struct plot_panel *p, size_t n_runs, size_t run)
 {
     size_t most = 0;
@@ -165,14 +166,14 @@ static void panel_write(FILE *script, const struct plot_data *data, size_t at)
 
 /* ---- The picture ---- */
 
-/* What is above all panels: the names of several runs, in two columns. */
+/* The legend above all panels: the names of several runs, in two columns. */
 static int legend_height(const struct plot_data *data)
 {
     return data->n_runs > 1 ? (int)((data->n_runs + 1) / 2) * LEGEND_LINE + 12 : 0;
 }
 
-/* Lines and texts at places of the picture: a key of gnuplot has one column as soon as
- * a name is long. */
+/* The legend is made of lines and labels: gnuplot's own key has one column as soon as a
+ * name is long. */
 static void legend_write(FILE *script, const struct plot_data *data, double height)
 {
     for (size_t r = 0; r < data->n_runs; r++) {

@@ -1,3 +1,5 @@
+/* plot_grid.c - draw curves and bands into a grid of characters, and print its rows.
+ * Axes and labels are in plot_text.c. */
 #include "config.h"
 
 #include "plot/plot_grid.h"
@@ -33,7 +35,7 @@ void plot_grid_clear(struct plot_grid *grid)
 
 /* ---- Lines ---- */
 
-/* What is drawn with: points of a grid of columns x rows. */
+/* The pen. It draws on a grid of columns x rows points. */
 struct pen {
     struct plot_grid *grid;
     int columns, rows;
@@ -45,7 +47,7 @@ struct pen {
 
 static void dot_set(const struct pen *pen, int x, int y)
 {
-    /* The bits of the dots, from the top, of the left and the right column. */
+    /* The bits of the dots of the left and the right column, from the top. */
     static const unsigned char bits[2][4] = {{0x01, 0x02, 0x04, 0x40},
                                              {0x08, 0x10, 0x20, 0x80}};
 
@@ -65,8 +67,8 @@ static void band_set(const struct pen *pen, int x, int y)
         pen->grid->bottoms[x] = y;
 }
 
-/* Draw a line from where the pen stands. In each column it goes from the middle between
- * it and the column before to its own place. */
+/* Draw a line from the pen's position. In each column it goes from halfway to the
+ * column before up to its own point. */
 static void pen_draw(struct pen *pen, int x, int y)
 {
     int from = pen->y, columns = x - pen->x;
@@ -81,7 +83,7 @@ static void pen_draw(struct pen *pen, int x, int y)
         int to = pen->y + (int)lround((double)(y - pen->y) * i / columns);
         int step = to > from ? 1 : -1;
 
-        /* Half of a steep line belongs to the column before. */
+        /* Half of a steep line belongs to the column before it. */
         for (int at = from; at != to; at += step)
             pen->set(pen,
                      abs(at - from) * 2 < abs(to - from) ? pen->x + i - 1 : pen->x + i,
@@ -160,7 +162,7 @@ static void cell_print(FILE *out, const struct plot_grid *grid, int x, int row,
         fputs(utf8 ? "\xe2\x96\x91" : ".", out);
     else if (!cell)
         fputc(' ', out);
-    else if (grid->braille) /* U+2800 and these bits */
+    else if (grid->braille) /* U+2800 with these bits */
         fprintf(out, "\xe2%c%c", 0xa0 | cell >> 6, 0x80 | (cell & 0x3f));
     else
         fputc(cell, out);

@@ -1,6 +1,7 @@
 /*
  * plot_grid.h - a grid of characters with curves: one curve as dots of Braille
- * characters, 2 x 4 in each, or several as marks, a character each; and a band behind.
+ * characters, 2 x 4 in each, or several as marks of one character each; and a band
+ * behind them.
  */
 #ifndef RAYTRAIN_PLOT_PLOT_GRID_H
 #define RAYTRAIN_PLOT_PLOT_GRID_H

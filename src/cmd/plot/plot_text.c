@@ -1,5 +1,5 @@
 /*
- * plot_text.c - plot as text: panels one below the other, with one axis of iterations
+ * plot_text.c - a plot as text: panels one below the other, over one axis of iterations
  * or time.
  */
 #include "config.h"
@@ -21,7 +21,7 @@ static const char marks[] = "*+xo#@%&";
 
 struct layout {
     struct paper paper;
-    int margin;  /* columns of the texts of axes */
+    int margin;  /* columns of an axis label */
     int columns; /* of the grid */
     int rows;
 };
@@ -39,8 +39,8 @@ static struct layout layout_of(FILE *out, const struct plot_data *data)
     int n = (int)(data->n_panels < 100 ? data->n_panels : 100);
     int legend = data->n_runs > 1 ? (int)(data->n_runs < 100 ? data->n_runs : 100) : 0;
 
-    /* Each panel has a title and a line below; below all are the axis' text, the legend
-     * and the next prompt. */
+    /* Each panel has a title and a line below it; below all are the text of the axis, the
+     * legend and the next prompt. */
     l.rows = (l.paper.rows - 2 - legend) / n - 2;
     l.rows = l.rows < PANEL_ROWS_MIN   ? PANEL_ROWS_MIN
              : l.rows > PANEL_ROWS_MAX ? PANEL_ROWS_MAX
@@ -138,7 +138,7 @@ static int panel_print(FILE *out, const struct layout *l, const struct plot_data
 
 /* ---- All ---- */
 
-/* Has a run no number of any metric that is drawn? */
+/* Does a run have no number of any metric that is drawn? */
 static bool is_empty(const struct plot_data *data, size_t run)
 {
     for (size_t i = 0; i < data->n_panels; i++)

@@ -1,3 +1,4 @@
+/* run_labels.c - a label for each run that no other run has. */
 #include "config.h"
 
 #include "plot/run_labels.h"

@@ -6,8 +6,8 @@
 
 #include "util/error.h"
 
-/* The last component of each path, or the path itself if another run has the same:
- * a vector for argv_free(). */
+/* The last component of each path, or the whole path if another run has the same
+ * component: a vector for argv_free(). */
 int run_labels(char *const *paths, size_t n, char ***labels, struct error *err);
 
 #endif
