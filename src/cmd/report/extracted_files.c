@@ -1,3 +1,5 @@
+/* extracted_files.c - ask the session for the names and the bytes of a checkpoint's
+ * files, and write them below a directory. */
 #include "config.h"
 #include "report/extracted_files.h"
 
@@ -12,7 +14,7 @@
 #include "util/fs.h"
 #include "util/quote.h"
 
-/* Bytes of a file that are read at a time. */
+/* Bytes of a file that are read in one request. */
 #define PIECE ((json_int_t)64 << 20)
 
 /* The files of a checkpoint are datasets below this group. */
@@ -36,7 +38,7 @@ static int name_refuse(const char *name, struct error *err)
                      quote(name, quoted));
 }
 
-/* It must not leave the directory. */
+/* A name must not lead out of the directory. */
 static bool name_is_inside(const char *name)
 {
     if (*name == '/' || *name == '\0')
@@ -103,7 +105,7 @@ static int parent_make(char *path, struct error *err)
 
 /* ---- Contents ---- */
 
-/* The reply to checkpoint_read of one item: its bytes go to the file. */
+/* Handle the reply to checkpoint_read of one item: write its bytes to the file. */
 static int piece_write(int fd, const char *path, const struct wire_message *reply,
                        json_int_t at, json_int_t n, struct error *err)
 {
@@ -160,7 +162,7 @@ static int file_write(struct extraction *x, const char *dataset, const char *pat
     return rc;
 }
 
-/* A row of checkpoint_names, [NAME, TYPE, [SHAPE...]]; others than files do not count. */
+/* Take a row of checkpoint_names, [NAME, TYPE, [SHAPE...]]; only files count. */
 static int row_extract(struct extraction *x, const json_t *row, int *n_files,
                        struct error *err)
 {

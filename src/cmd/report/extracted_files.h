@@ -6,7 +6,8 @@
 
 #include "protocol/session_client.h"
 
-/* Write them into a directory, which is created; *found: there is such a checkpoint. */
+/* Write them into a directory, which is created; *found: whether there is such a
+ * checkpoint. */
 int extracted_files_write(struct session_client *c, const char *directory, bool *found,
                           struct error *err);
 

@@ -1,3 +1,5 @@
+/* offered_files.c - collect files with their names and sizes, and copy them into the
+ * worker's shared memory when it asks. */
 #include "config.h"
 #include "report/offered_files.h"
 
@@ -14,7 +16,7 @@
 #include "util/fs.h"
 #include "util/quote.h"
 
-/* As on the other side: worker/command/checkpoint_offer.h. */
+/* The same as on the other side: worker/command/checkpoint_offer.h. */
 #define ALIGNMENT      64
 #define NAME_MAX_BYTES 1000
 #define DEPTH_MAX      64
@@ -69,7 +71,7 @@ static int file_add(struct walk *w, const char *path, const char *name, off_t si
     return 0;
 }
 
-/* A symbolic link in a directory: to a file in it. */
+/* A symbolic link in a directory: it must lead to a file in that directory. */
 static int link_check(const struct walk *w, const char *path, const struct stat *target,
                       struct error *err)
 {

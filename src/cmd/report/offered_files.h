@@ -9,7 +9,7 @@
 #include "util/error.h"
 
 struct offered_file {
-    char *name; /* in the checkpoint */
+    char *name; /* name in the checkpoint */
     char *path;
     uint64_t bytes;
 };
@@ -17,18 +17,18 @@ struct offered_file {
 struct offered_files {
     struct offered_file *list;
     size_t n;
-    json_t *directories; /* names of empty ones; NULL: none */
+    json_t *directories; /* names of empty directories; NULL: none */
 };
 
-/* Add a file by its own name, or the contents of a directory. Symbolic links are
- * followed to files, as long as they do not lead out of the directory. */
+/* Add a file by its own name, or the contents of a directory. Symbolic links to files
+ * are followed, as long as they do not lead out of the directory. */
 int offered_files_add(struct offered_files *f, const char *path, struct error *err);
 void offered_files_clear(struct offered_files *f);
 
 /* The member "checkpoint" of a report (worker/command/checkpoint_offer.h); NULL without
  * memory. */
 json_t *offered_files_json(const struct offered_files *f);
-/* The answer to the question "copy": read all files into the shared memory. */
+/* Answer the question "copy": read all files into the shared memory. */
 int offered_files_copy(const struct offered_files *f,
                        const struct wire_message *question, struct error *err);
 

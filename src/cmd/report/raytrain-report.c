@@ -1,7 +1,7 @@
 /*
- * raytrain-report.c - the session for shell scripts, and for programs of any language:
- * reports metrics and files as a checkpoint, and gets the files of the checkpoint that
- * an attempt starts from. Outside raytrain-run it does nothing, as one lone worker.
+ * raytrain-report.c - the session for shell scripts and other languages: it reports
+ * metrics, and files as a checkpoint, and gets the files of the checkpoint that an
+ * attempt starts from. Outside raytrain-run it does nothing, like a single worker.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #include "util/long_option.h"
 #include "util/quote.h"
 
-#define STATUS_NONE 1 /* --get-checkpoint: there is no checkpoint */
+#define STATUS_NONE 1 /* exit status of --get-checkpoint: there is no checkpoint */
 
 #define HELP                                                                           \
     "Usage: raytrain-report NAME=VALUE... [--text NAME=VALUE]...\n"                    \
@@ -37,7 +37,7 @@
     "attempt\n"                                                                        \
     "                            starts from; exit status 1 if there is none\n"        \
     "      --should-stop         exit status 75 if the training is to end, else 0\n"   \
-    "      --total N             so many iterations are going to be made: for the\n"   \
+    "      --total N             the expected number of iterations, for the\n"         \
     "                            display of progress; alone, nothing is reported\n"    \
     "  -h, --help                this text\n"                                          \
     "  -V, --version             the version\n"                                        \
@@ -46,13 +46,14 @@
 
 struct task {
     const char *get;  /* a directory; NULL: report */
-    bool should_stop; /* only ask */
+    bool should_stop; /* only ask whether to stop */
     bool offers;      /* --checkpoint was given */
     bool has_total;
     long long total; /* --total */
     struct offered_files files;
     json_t *metrics, *typed;
-    /* What is wrong with the report: the other workers hear of it, since they wait. */
+    /* What is wrong with the report; the other workers are informed, since they
+     * wait. */
     bool refused;
     struct error why;
 };
@@ -71,7 +72,7 @@ static int report_usage(struct error *err, const char *what)
                      what);
 }
 
-/* JSON has no word for NaN and infinities. */
+/* JSON has no form for NaN and infinities. */
 static json_t *number_json(double value)
 {
     if (isfinite(value))
@@ -79,8 +80,8 @@ static json_t *number_json(double value)
     return json_string(isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
 }
 
-/* The name of WORD, NAME=VALUE, malloc'ed; NULL: it is none. option: before the word in
- * a message. */
+/* The name in WORD, NAME=VALUE, malloc'ed; NULL: it has none. option: precedes the word
+ * in a message. */
 static char *name_take(const char *option, const char *word, const char *equals,
                        struct error *err)
 {
@@ -108,11 +109,11 @@ static int metric_add(json_t *metrics, const char *word, struct error *err)
     int rc = 0;
 
     if (!equals || equals == word)
-        return error_set(err, RAYTRAIN_EUSAGE, "%s is no metric: write NAME=VALUE",
+        return error_set(err, RAYTRAIN_EUSAGE, "%s is not a metric: write NAME=VALUE",
                          quote(word, quoted));
     value = strtod(equals + 1, &end);
     if (end == equals + 1 || *end)
-        return error_set(err, RAYTRAIN_EUSAGE, "%s: the value is no number",
+        return error_set(err, RAYTRAIN_EUSAGE, "%s: the value is not a number",
                          quote(word, quoted));
     if (!(name = name_take("", word, equals, err)))
         return -1;
@@ -259,8 +260,8 @@ static int copy_answer(void *arg, const struct wire_message *question,
     return offered_files_copy(&t->files, question, err);
 }
 
-/* A worker's command that may not come to its end asks whether to stop each time: so the
- * session does not wait for a checkpoint before it passes a request on. */
+/* A command that may be killed asks each time whether to stop, so the session must not
+ * wait for a checkpoint before it passes a request on. */
 static json_t *report_request(const struct task *t)
 {
     json_t *request = json_pack("{s:s, s:b, s:O, s:O}", "op", "report", "asks_stop", 1,
@@ -335,7 +336,7 @@ static int session_use(const char *path, struct task *t, int *status, struct err
     return rc;
 }
 
-/* A lone worker: reports are checked, and forgotten. */
+/* A single worker: reports are checked, and dropped. */
 static int alone(const struct task *t, int *status, struct error *err)
 {
     if (t->get)
@@ -355,7 +356,8 @@ int main(int argc, char *argv[])
 
     if (fs_hold_stdio() < 0)
         return 5;
-    /* Slurm sends it to all processes; a request to stop comes through the session. */
+    /* Ignored, since Slurm sends it to all processes; a request to stop comes through
+     * the session. */
     signal(SIGTERM, SIG_IGN);
     rc = task_parse(&t, argc, argv, &err);
     if (rc == 0)
