@@ -217,7 +217,6 @@ unlisted () {
 # Rooms whose sources do not all begin with their name yet. To be removed one day.
 heads_later () {
 	cat <<-\EOT
-	cmd
 	worker/command
 	worker/session
 	worker/wireup

@@ -104,7 +104,7 @@ test_expect_success 'a value that is no number fails the report on all ranks' '
 	EOF
 	chmod +x bad &&
 	$run --name bad -n 2 -- ./bad 2>err &&
-	grep "loss=high.*no number" runs/bad/logs/attempt-0/rank-*1.err &&
+	grep "loss=high.*not a number" runs/bad/logs/attempt-0/rank-*1.err &&
 	grep "rank 1.*loss=high" runs/bad/logs/attempt-0/rank-*0.err &&
 	last_is bad .training_iteration 1
 '

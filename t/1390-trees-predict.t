@@ -201,7 +201,7 @@ test_expect_success 'a predict function decides about its outputs itself' '
 test_expect_success 'other checkpoints need a predict function' '
 	raytrain-run --launcher local --storage runs --name other -q "$modules/predictions.so" &&
 	expect_status 2 predict other --data rows.csv -o no7.h5 2>err &&
-	grep "no predict function" err && grep "none of xgboost or lightgbm" err
+	grep "no predict function" err && grep "not from xgboost or lightgbm" err
 '
 test_expect_success 'the configuration of the training predicts as well' '
 	cat >trees.cfg <<-\EOT &&

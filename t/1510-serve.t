@@ -271,7 +271,7 @@ test_expect_success 'one with the name of another iteration is left out, and doe
 	rm runs/growing/checkpoint_* && cp runs/model/checkpoint_000001.h5 runs/growing/ &&
 	serve growing --last --follow $inputs "$model" && version_is 1 &&
 	cp runs/model/checkpoint_000001.h5 runs/growing/checkpoint_000002.h5 &&
-	eventually grep "left out: it is of iteration 1; rename it to checkpoint_000001.h5" err &&
+	eventually grep "left out: it is from iteration 1; rename it to checkpoint_000001.h5" err &&
 	cp runs/model/checkpoint_000003.h5 runs/growing/.new &&
 	mv runs/growing/.new runs/growing/checkpoint_000003.h5 && eventually version_is 3 && end
 '

@@ -1,3 +1,5 @@
+/* hangup.c - set the action of SIGHUP before main(), and before constructors of shared
+ * libraries. */
 #include "hangup.h"
 
 #include <signal.h>
@@ -6,7 +8,7 @@
 
 static bool ignored;
 
-/* Runs before the constructors of the shared libraries, and so before a sanitizer is
+/* Runs before the constructors of the shared libraries, so also before a sanitizer is
  * ready for instrumented code. */
 __attribute__((no_sanitize("address", "undefined"))) static void hangup_look(void)
 {

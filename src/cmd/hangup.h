@@ -1,4 +1,4 @@
-/* hangup.h - respect nohup in programs with libraries that do not. */
+/* hangup.h - respect nohup in programs whose libraries do not. */
 #ifndef RAYTRAIN_CMD_HANGUP_H
 #define RAYTRAIN_CMD_HANGUP_H
 

@@ -1,4 +1,5 @@
-/* prediction.c - in order: the checkpoint; the function. */
+/* prediction.c - find the checkpoint, then the predict function. What is configured for
+ * a prediction is in config/predict_config.c. */
 #include "prediction.h"
 
 #include <stdlib.h>
@@ -18,8 +19,8 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A checkpoint that cannot be read may be the one that is meant: another model in its
- * place would go unnoticed. */
+/* An unreadable checkpoint may be the one that the user means: do not silently use
+ * another model in its place. */
 static int others_check(const struct options *opt, const char *chosen,
                         struct error *err)
 {
@@ -62,7 +63,8 @@ int prediction_checkpoint(const struct options *opt, char **chosen, struct error
 
 /* ---- Without a predict function ---- */
 
-/* The trainer that has made the checkpoint, by its name; NULL: another program has. */
+/* The name of the trainer that made the checkpoint; NULL: it was made by another
+ * program. */
 static int trainer_read(const char *checkpoint, char **trainer, struct error *err)
 {
     raytrain_checkpoint *ck = NULL;
@@ -100,7 +102,7 @@ int prediction_function(struct train_config *cfg, struct error *err)
             return error_set(
                 err, RAYTRAIN_EUSAGE,
                 "no predict function: name a .so or a program, or a command "
-                "after --, since the checkpoint is none of xgboost or "
+                "after --, since the checkpoint is not from xgboost or "
                 "lightgbm (more: --help)");
         }
     }
@@ -127,7 +129,7 @@ static void datasets_reduce(struct train_config *cfg)
         size_t n_rest = cfg->n_datasets - n;
 
         if (!rest)
-            return; /* then they are only validated in vain */
+            return; /* do not validate them for nothing */
         memcpy(rest, cfg->datasets + n, n_rest * sizeof *rest);
         cfg->n_datasets = n;
         datasets_clear(&rest, &n_rest);
@@ -138,7 +140,7 @@ int prediction_reduce(struct train_config *cfg, struct error *err)
 {
     if (data_config_check_paths(cfg->datasets, cfg->n_datasets, err) < 0)
         return -1;
-    run_config_stop_clear(&cfg->run_config);  /* it is for the metrics of a training */
+    run_config_stop_clear(&cfg->run_config);  /* for metrics of a training */
     preprocessors_clear(&cfg->preprocessors); /* the checkpoint has them, fitted */
     datasets_reduce(cfg);
     return 0;

@@ -1,6 +1,7 @@
 /*
  * program.c - turn a command line and a configuration file into a run, and the run into
- * an exit status. The only place of the launcher half that prints errors and exits.
+ * an exit status. Of the programs that use the launcher, this is the only file that
+ * prints errors and exits.
  */
 #include "config.h"
 #include "program.h"
@@ -33,8 +34,8 @@
 #include "util/quote.h"
 
 #define KILLED_WITHIN_MS 10000 /* by Slurm, once the job is requeued */
-#define PATIENCE_S       600.0 /* with Slurm's controller */
-#define LAST_WORDS_S     5.0   /* for which the end waits for a terminal that is held */
+#define PATIENCE_S       600.0 /* patience with Slurm's controller */
+#define LAST_WORDS_S     5.0   /* how long the end waits for a terminal that is held */
 
 /* On standard error, and without waiting for it. */
 static void program_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -50,12 +51,13 @@ static void program_say(const char *fmt, ...)
 
 static const char *name = "raytrain"; /* of the program, before each message */
 
-static bool as_json; /* the result, or why there is none, is a JSON object */
+static bool as_json; /* print the result, or why there is none, as a JSON object */
 
-/* fit() wants the Result in this file, since standard output has what workers print. */
+/* The file in which fit() expects the Result, since standard output has what workers
+ * print. */
 #define FIT_RESULT_VARIABLE "RAYTRAIN_FIT_RESULT"
 
-static const char *result_path; /* its value; NULL: standard output */
+static const char *result_path; /* of that variable; NULL: standard output */
 
 static int keep_json(const json_t *result, const char *path)
 {
@@ -100,14 +102,14 @@ static void refusal_say(const char *text)
     program_say("%s: %s\n", name, text);
 }
 
-/* Has fit() of the Python module started this process? Then the user has not seen the
+/* Did fit() of the Python module start this process? Then the user has not seen the
  * command line, and gets the failure as an exception. */
 static bool is_of_fit(void)
 {
     return getenv("RAYTRAIN_FIT") != NULL;
 }
 
-/* What to type in order to go on; saved: there is a checkpoint to go on from. */
+/* What to type to go on; saved: there is a checkpoint to go on from. */
 static const char *what_next(const struct options *opt, bool saved)
 {
     if (is_of_fit())
@@ -124,7 +126,7 @@ static bool is_saved(const struct program *program, const struct trainer *traine
     return program->always_saves || trainer_has_saved(trainer);
 }
 
-/* The log of the worker, and its last lines if the message says less than these. */
+/* The worker's log, and its last lines if the message does not have them. */
 static void print_log(const struct failure_log *log, bool lines)
 {
     lines = lines && log->tail[0] && !log->shown;
@@ -139,8 +141,8 @@ static void print_log(const struct failure_log *log, bool lines)
     }
 }
 
-/* The exception of fit() has the whole message: its last line, which in a traceback says
- * what was raised, is enough here. */
+/* The exception of fit() has the whole message; its last line, which in a traceback is
+ * the exception, is enough here. */
 static void say_reason(const char *message)
 {
     size_t n = strlen(message);
@@ -192,7 +194,7 @@ static void print_failure(const struct program *program, const struct trainer *t
                     what_next(trainer->opt, saved));
 }
 
-/* A reader that has seen enough is no failure. */
+/* A closed pipe is not a failure: its reader has seen enough. */
 static int print_json(const json_t *result)
 {
     errno = 0;
@@ -210,8 +212,8 @@ static int give_json(const json_t *result)
     return result_path ? keep_json(result, result_path) : print_json(result);
 }
 
-/* Why it stopped, and how it goes on. The last words: a job that is requeued is killed,
- * and this process with it. */
+/* Why the run stopped, and how it goes on. Nothing is printed after this: a requeued
+ * job is killed, and this process with it. */
 static int conclude_stop(const struct trainer *trainer,
                          const struct run_outcome *outcome, bool saved)
 {
@@ -254,8 +256,8 @@ static int conclude_stop(const struct trainer *trainer,
                 ? "\n  (Slurm does not requeue a job that makes room by itself; "
                   "--requeue-on-stop does)"
                 : "");
-    /* What Slurm sends before it kills is not to end this process: what follows in the
-     * script would run. */
+    /* The signal that Slurm sends before it kills must not end this process: the rest
+     * of the script would run. */
     if (requeue) {
         signal(SIGTERM, SIG_IGN);
         signal(SIGUSR1, SIG_IGN);
@@ -263,7 +265,7 @@ static int conclude_stop(const struct trainer *trainer,
     if (requeue && batch->requeue(&job, &err) < 0)
         program_say("%s: job %s could not be requeued: %s\n", name, job.name, err.text);
     else if (requeue)
-        poll(NULL, 0, KILLED_WITHIN_MS); /* what follows in the script is not to run */
+        poll(NULL, 0, KILLED_WITHIN_MS); /* do not return to the script */
     return error_exit_status(RAYTRAIN_ESTOPPED);
 }
 
@@ -299,7 +301,7 @@ static int conclude(const struct program *program, const struct trainer *trainer
     return error_exit_status(outcome->failure.code);
 }
 
-/* What ran inside the allocation has said how it ended, unless it could not. */
+/* What ran inside the allocation has printed how it ended, unless it was killed. */
 static int conclude_allocation(const struct program *program, const struct options *opt,
                                const struct allocation_end *end)
 {
@@ -344,7 +346,7 @@ static int dry_run(const struct trainer *trainer, char *const argv[], struct err
     return trainer_dry_run(trainer, argv, stdout, err) < 0 ? program_fail(err) : 0;
 }
 
-/* What to type in order to follow the run of a job, as a shell reads it; malloc'ed. */
+/* What to type to follow the run of a job, quoted for a shell; malloc'ed. */
 static char *line_to_follow(const struct run_config *run)
 {
     char *path, *line = NULL;
@@ -376,7 +378,7 @@ static void say_submitted(const struct run_config *run, const struct submission 
     free(follow);
 }
 
-/* The id of the job on standard output, for scripts; the rest is for a reader. */
+/* The id of the job goes to standard output, for scripts; the rest is for people. */
 static int submit(const struct trainer *trainer, struct error *err)
 {
     struct submission job;
@@ -395,7 +397,7 @@ static int submit(const struct trainer *trainer, struct error *err)
     return status;
 }
 
-/* The end of a command that has done all of its work, in this process or in one that it
+/* The end of a command whose work is done, in this process or in one that it
  * started. */
 static int program_finish(const struct program *program, const struct trainer *trainer,
                           int status)
@@ -442,7 +444,7 @@ static int login_check(const struct options *opt, struct train_config *cfg,
     return site_config_admit(&opt->site, host, &cfg->scaling_config, err);
 }
 
-/* Was a word, such as the value of a mistyped option, taken for a file? */
+/* Was a word, such as the value of a mistyped option, taken for the file? */
 static bool has_odd_operand(const struct options *opt)
 {
     char *const *words = opt->submit.operands;
@@ -451,7 +453,7 @@ static bool has_odd_operand(const struct options *opt)
            access(words[0], F_OK) < 0;
 }
 
-/* A script was named in place of a training function: what that means, once. */
+/* Say once what it means that a script was named in place of a training function. */
 static void say_script(const struct options *opt, const struct train_config *cfg)
 {
     bool plain;
@@ -484,8 +486,8 @@ static int program_settle(const struct program *program, struct options *opt,
     return -1;
 }
 
-/* What is wrong with the site, also if that keeps runs from being started. A batch system
- * that does not answer is a finding: there is nothing to wait for. */
+/* Check the site, even if its state keeps runs from being started. If the batch system
+ * does not answer, report that without waiting for it. */
 static int check(const struct options *opt, struct train_config *cfg, char *argv[])
 {
     struct error err;
@@ -509,7 +511,7 @@ static int program_run(const struct program *program, int argc, char *argv[],
     if (opt->version)
         return puts(PACKAGE_STRING) < 0 || fflush(stdout) != 0;
     trainer.report = opt->quiet ? NULL : refusal_say;
-    /* A function of Python is called with the newest checkpoint, as in Ray Train. */
+    /* As in Ray, a Python function is called with the newest checkpoint. */
     trainer.calls_again = is_of_fit() && cfg->train_func;
     as_json = opt->json && !opt->check && !opt->dry_run && !opt->submit.wanted;
     if (getenv(FIT_RESULT_VARIABLE))
@@ -551,8 +553,8 @@ int program_main(const struct program *program, int argc, char *argv[])
         return 1;
     signals_restore();
     hangup_restore();
-    /* A limit on file sizes is an error to report, not a death; and a run goes
-     * on when its output is not read. */
+    /* Exceeding a limit on file sizes is reported as an error instead of killing the
+     * process, and a run goes on when its output is not read. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     batch_patience_set(PATIENCE_S, refusal_say);

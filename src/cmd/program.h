@@ -9,18 +9,19 @@
 
 struct program {
     const char *name;
-    const char *noun;  /* what it does: "training" */
-    const char *go_on; /* after a failure that left something: "to go on from ..."; NULL:
-                          another process goes on */
-    bool
-        always_saves; /* a run that ended early has left something, with a checkpoint or
-                          without */
+    const char *noun; /* what it does, such as "training" */
+    /* After a failure with something saved, such as "to go on from ..."; NULL: another
+     * process goes on. */
+    const char *go_on;
+    /* A run that ended early has saved something, even without a checkpoint. */
+    bool always_saves;
     int (*parse)(int argc, char *argv[], struct options *opt, struct train_config *cfg,
                  struct error *err);
     const char *(*help)(bool all);
     /* Complete the configuration by what was typed, before it is validated. */
     int (*settle)(struct options *opt, struct train_config *cfg, struct error *err);
-    /* The run has finished; in an allocation that this process took, too. May be NULL. */
+    /* The run has finished, also in an allocation that this process took. May be
+     * NULL. */
     int (*finish)(const struct options *opt, const struct train_config *cfg,
                   struct error *err);
 };

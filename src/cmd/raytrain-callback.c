@@ -1,6 +1,6 @@
 /*
  * raytrain-callback.c - loads a callback in C (raytrain_callback.h), and calls its
- * functions for the lines that raytrain-run writes (launcher/callback/event_command.c).
+ * functions for each line that raytrain-run writes (launcher/callback/event_command.c).
  *
  *     raytrain-callback FILE.so [ARG]...
  */
@@ -16,7 +16,7 @@
 
 struct raytrain_callback_report {
     const json_t *values;
-    char *text; /* of raytrain_callback_json(); NULL: not asked for yet */
+    char *text; /* result of raytrain_callback_json(); NULL: not asked for yet */
 };
 
 /* ---- What a callback calls ---- */

@@ -12,7 +12,7 @@
  *     raytrain-keeper show RANKS WORKERS NODE LOG_DIR PROGRAM [ARG...]
  *     raytrain-keeper tee RANK WORKER_PID
  *
- * are for the output of workers that is shown (launcher/show/tee.h).
+ * print the output of workers that are shown (launcher/show/tee.h).
  */
 #include <stdio.h>
 #include <stdlib.h>

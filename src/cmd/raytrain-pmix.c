@@ -2,9 +2,8 @@
  * raytrain-pmix.c - the PMIx server of a group of local workers, or of the MPI programs
  * that the workers of a node run. Its standard input is a socket to its owner
  * (launcher/local/pmix_server.h, worker/wireup/child_server.h). The nodes and ranks of
- * the group are in a file of DIRECTORY (pmix/group_file.h); their namespace is a
- * secret, and comes over the socket. BEFORE is how many servers the owner has started
- * before.
+ * the group are in a file of DIRECTORY (pmix/group_file.h); their secret namespace
+ * comes over the socket. BEFORE is how many servers the owner has started before.
  *
  *     raytrain-pmix DIRECTORY NODE BEFORE
  */
@@ -28,7 +27,7 @@ static int pmix_usage(const char *why)
     return 2;
 }
 
-/* -1: it is not a number, or negative. */
+/* -1: not a number, or negative. */
 static int argument_number(const char *text)
 {
     char *end;

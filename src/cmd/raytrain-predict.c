@@ -1,10 +1,10 @@
 /*
- * raytrain-predict.c - predict the rows of a dataset by the model of a checkpoint, on N
- * workers.
+ * raytrain-predict.c - predict the rows of a dataset with the model of a checkpoint, on
+ * N workers.
  *
- * It is a run like a training, whose directory is FILE.run beside the output FILE. What
- * the workers do there is in worker/predict. When the output is complete, the directory
- * goes.
+ * A prediction is a run like a training; its directory is FILE.run beside the output
+ * FILE, and is removed when the output is complete. The workers' part is in
+ * worker/predict.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@
 
 #define ENDING ".run"
 
-/* Set for what runs in an allocation that this process takes: it leaves the directory,
- * from which this process learns how it went. */
+/* Set for the process inside an allocation that this process takes: that one leaves the
+ * directory, from which this process reads how the run ended. */
 #define LEFT_BY "RAYTRAIN_PREDICT_LEAVES"
 
 static bool is_inner; /* this is that process */

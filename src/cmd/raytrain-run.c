@@ -1,10 +1,11 @@
-/* raytrain-run.c - run a training function on N workers. */
+/* raytrain-run.c - run a training function on N workers; program.c does nearly all of
+ * it. */
 #include "program.h"
 
 #include "train/run_name.h"
 #include "train/sweep_runs.h"
 
-/* What a prediction is made of is not known to a training. */
+/* A training refuses the keys of a prediction. */
 static int training_settle(struct options *opt, struct train_config *cfg,
                            struct error *err)
 {

@@ -1,10 +1,11 @@
 /*
- * raytrain-serve.c - answer predictions by the model of a checkpoint, or by several models,
- * over HTTP.
+ * raytrain-serve.c - answer requests for predictions over HTTP, with the model of a
+ * checkpoint or with several models.
  *
- * It is two processes. The first one talks to clients (serve/life). It starts itself for
- * each worker, with variables that say so (serve/crew/member.h): that one is a run of one
- * worker, as a prediction is, whose rows come from the first one.
+ * There are two kinds of process. The first one talks to clients (serve/life), and
+ * starts itself for each worker, which it marks by variables (serve/crew/member.h):
+ * that process is a run of one worker, like a prediction, whose rows come from the
+ * first process.
  */
 #include "config.h"
 
@@ -34,17 +35,17 @@
 
 #define NAME         "raytrain-serve"
 #define HAPROXY_BIND "127.0.0.1:8080" /* unless --listen names another address */
-#define LAST_WORDS_S 5.0 /* for which the end waits for a terminal that is held */
+#define LAST_WORDS_S 5.0 /* how long the end waits for a terminal that is held */
 
 /* ---- The launcher of a worker ---- */
 
-/* Its directory, from its path. */
+/* The worker's directory, from its path. */
 static int run_settle(struct run_config *run, char *path, struct error *err)
 {
     char *slash = strrchr(path, '/');
 
     if (!slash)
-        return error_set(err, RAYTRAIN_EINVAL, MEMBER_RUN " is no path");
+        return error_set(err, RAYTRAIN_EINVAL, MEMBER_RUN " is not a path");
     if (text_set(&run->name, slash + 1, err) < 0)
         return -1;
     *slash = '\0';
@@ -71,14 +72,14 @@ static int worker_settle(struct options *opt, struct train_config *cfg,
         return -1;
     if (cfg->serve.max_batch > 0)
         cfg->predict.batch_size = cfg->serve.max_batch;
-    /* The first process sees to ends and failures. */
+    /* The first process handles ends and failures. */
     cfg->run_config.failure_config.max_failures = 0;
     cfg->run_config.stop_before_end_s = cfg->run_config.grace_s = 0;
     opt->fresh = opt->quiet = opt->attended = true;
     return serve_worker_settle(opt->launcher, &cfg->scaling_config, err);
 }
 
-/* Its launcher was chosen by the first process. */
+/* The first process has chosen the launcher. */
 static int worker_parse(int argc, char *argv[], struct options *opt,
                         struct train_config *cfg, struct error *err)
 {
@@ -135,7 +136,7 @@ static int on_choose(void *arg, char **checkpoint, struct error *err)
     return choice_newer(arg, checkpoint, err);
 }
 
-/* What all of them have in common is as in the first one. */
+/* What all models have in common is already in the first configuration. */
 static int serve(struct choice choices[], const struct models_dir *entries, size_t n,
                  const char *place, char *argv[], struct error *err)
 {
@@ -193,7 +194,7 @@ static int one_serve(struct choice *c, char *argv[], struct error *err)
 
 /* ---- Several models ---- */
 
-/* What was typed, for one of them. Of those, runs can be followed. */
+/* The typed options, for one of the models. Only runs can be followed. */
 static int entry_settle(const struct models_entry *entry, const struct choice *typed,
                         int argc, char *argv[], struct choice *c, struct error *err)
 {
@@ -250,8 +251,8 @@ static int several_serve(struct choice *typed, int argc, char *argv[],
 
 /* ---- Where ---- */
 
-/* Nothing is to be typed by accident: no token goes to the URL of another user, unless
- * its file was typed here. */
+/* The printed command must not send a token to the URL of another user, unless the user
+ * named that service's file. */
 static void foreign_print(const struct place_found *place, const char *token_file)
 {
     const struct place_address shown = {.model = place->address.model,

@@ -11,7 +11,7 @@
  * raytrain-run starts it, with the rest of what it needs in its environment
  * (protocol/worker_env.h) and in the run directory. The arguments are for the
  * training function: raytrain_args(). With --check it tries what workers rely on, for
- * raytrain-run --check. With --serve it is no worker, but reads checkpoints
+ * raytrain-run --check. With --serve it is not a worker: it reads checkpoints
  * and datasets for the process at the other end of a socket (command/helper.h).
  */
 #include <stdio.h>
@@ -28,9 +28,8 @@
 static void last_words(int status, const struct error *err)
 {
     if (status != 0 && err->code != RAYTRAIN_ESTOPPED)
-        raytrain_worker_say(
-            "raytrain-worker: %.*s", (int)strcspn(err->text, "\n"),
-            err->text); /* a traceback that follows is in the log already */
+        raytrain_worker_say("raytrain-worker: %.*s", (int)strcspn(err->text, "\n"),
+                            err->text); /* a traceback, which is in the log already */
 }
 
 static int serve(const char *descriptor)
@@ -66,7 +65,7 @@ int main(int argc, char *argv[])
                         "raytrain-run starts the workers; type: raytrain-run --help\n");
         return 2;
     }
-    /* The log of a worker can be followed while it runs. */
+    /* So that the worker's log can be followed while it runs. */
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!source.trainer && !source.train_func) {
         source.path = argv[1];

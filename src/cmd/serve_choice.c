@@ -1,5 +1,6 @@
-/* serve_choice.c - in order: the configuration of one of several models; its checkpoint; its
- * name; life. */
+/* serve_choice.c - settle the configuration of one of several models, find its
+ * checkpoint and its name, and look for newer checkpoints. How a directory of models is
+ * read is in serve/life/models_dir.c. */
 #include "serve_choice.h"
 
 #include <ctype.h>
@@ -27,7 +28,7 @@ int text_set(char **text, const char *value, struct error *err)
 
 /* ---- A configuration ---- */
 
-/* What a function is. */
+/* The function, and its arguments. */
 struct func {
     char *path, **args;
     size_t n_args;
@@ -54,7 +55,7 @@ static void func_clear(struct func *func)
     free(func->path);
 }
 
-/* The typed one remains if the file has none. */
+/* Without one in the file, the typed function remains. */
 static void func_settle(struct train_config *cfg, struct func *typed)
 {
     struct func read;
@@ -71,7 +72,7 @@ static void func_settle(struct train_config *cfg, struct func *typed)
     cfg->train_func_kind = typed->kind;
 }
 
-/* The room for workers is planned for equal ones. */
+/* The space for workers is planned for models of equal size. */
 static bool same_workers(const struct scaling_config *a, const struct scaling_config *b)
 {
     return a->num_workers == b->num_workers && a->max_workers == b->max_workers &&
@@ -118,8 +119,8 @@ bool choice_is_run(const struct choice *c)
     return stat(c->opt.checkpoint, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Workers say the iteration that is in the file, and are awaited by that of its name. What
- * cannot be opened is theirs to refuse. */
+/* Workers report the iteration in the file, and are expected to report that of its
+ * name. A file that cannot be opened is left to the workers to refuse. */
 static int iteration_check(const char *checkpoint, struct error *err)
 {
     int64_t named = checkpoint_manager_iteration(checkpoint), found;
@@ -133,7 +134,7 @@ static int iteration_check(const char *checkpoint, struct error *err)
     if (found == named)
         return 0;
     return error_set(err, RAYTRAIN_EINVAL,
-                     "%s is left out: it is of iteration %" PRId64
+                     "%s is left out: it is from iteration %" PRId64
                      "; rename it to checkpoint_%06" PRId64 ".h5",
                      quote(checkpoint, quoted), found, found);
 }
@@ -158,8 +159,8 @@ int choice_newer(struct choice *c, char **checkpoint, struct error *err)
 
 /* ---- Its name ---- */
 
-/* The name of the run's directory, or of the checkpoint's file, as far as it can be in the
- * path of a request. */
+/* The name of the run's directory or of the checkpoint's file, without characters that
+ * a path of a request cannot have. */
 static char *model_name(const char *path)
 {
     size_t n = strlen(path);

@@ -1,4 +1,5 @@
-/* serve_workers.c - in order: the first process; the process of a worker. */
+/* serve_workers.c - in the first process, choose a launcher and check that all workers
+ * fit; in the process of a worker, set its resources. */
 #include "serve_workers.h"
 
 #include <limits.h>
@@ -12,7 +13,8 @@
 
 /* ---- The first process ---- */
 
-/* A step that contains this process holds what its workers would wait for. */
+/* If this process is in a step, that step holds the resources its workers would wait
+ * for. */
 static int serve_launcher_choose(const char *typed, const struct launcher_ops **out,
                                  struct error *err)
 {
@@ -24,8 +26,8 @@ static int serve_launcher_choose(const char *typed, const struct launcher_ops **
 }
 
 /*
- * Workers of the next version start beside those of the present one. Local workers share
- * CPUs and GPUs with those; steps do not.
+ * Workers of the next version start beside the present ones. Local workers share CPUs
+ * and GPUs with them; steps do not.
  */
 static struct scaling_config needs(const struct launcher_ops *launcher,
                                    const struct train_config *cfg, size_t models,
