@@ -1,5 +1,5 @@
-/* crew.c - groups of members: what their members do, and what that means for the
- * group. */
+/* crew.c - groups of members: the events of members, and what they mean for their
+ * group. One member is in member.c. */
 #include "crew/crew.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct group {
     struct member **members;
     int left; /* members that have not ended */
     bool ready, retired;
-    bool busy; /* a function goes over its members */
+    bool busy; /* a function iterates over its members */
 };
 
 struct crew {
@@ -60,7 +60,7 @@ static bool all_joined(const struct group *g)
 
 /* ---- What members do ---- */
 
-/* The model can be loaded, also by those that have ended before. */
+/* The model can be loaded: also start members again that ended before. */
 static void members_prove(struct group *g)
 {
     g->busy = true;

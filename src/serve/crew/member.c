@@ -1,6 +1,6 @@
 /*
- * member.c - in order: the socket of a member; its connection; the sign of life of its
- * worker; its child, from start to end; life.
+ * member.c - one member: its socket, its connection, the sign of life of its worker,
+ * and its child from start to end. The groups are in crew.c.
  */
 #include "config.h"
 
@@ -23,34 +23,34 @@
 #include "util/fs.h"
 #include "util/process.h"
 
-#define SHORT_LIFE_S 10.0 /* of a child that is not to be started again at once */
+#define SHORT_LIFE_S 10.0 /* a child that lived shorter is not started again at once */
 #define PAUSE_MAX_S  32.0
-#define BEAT_TICKS   6    /* how often it is looked for signs of life in silent_s */
-#define STARVED      10   /* times as long for one that waits for a CPU */
-#define KILL_WAIT_S  10.0 /* until a child whose worker was killed is killed, too */
-#define EMPTY_WAIT_S 60.0 /* or one whose worker has ended */
+#define BEAT_TICKS   6    /* checks for signs of life within silent_s */
+#define STARVED      10   /* factor of silent_s for a worker that waits for a CPU */
+#define KILL_WAIT_S  10.0 /* until a child is killed whose worker was killed */
+#define EMPTY_WAIT_S 60.0 /* or whose worker has ended */
 
 struct member {
     const struct member_env *env;
     void *group;
     int number, index;
     char *checkpoint, *socket_path;
-    char *run; /* of the present child, or the last one */
+    char *run; /* run directory of the present or the last child */
     int listener;
-    int fd;         /* of a connection that has not said anything; -1: none */
-    pid_t pid;      /* of the process that has connected; <= 0: not known here */
-    int beat_fd;    /* its signs of life; -1: none */
+    int fd;         /* a connection without a hello; -1: none */
+    pid_t pid;      /* process that has connected; <= 0: not known here */
+    int beat_fd;    /* connection for signs of life; -1: none */
     int beat_timer; /* -1: none */
-    int silent;     /* looks in a row that have found none */
+    int silent;     /* consecutive checks without one */
     struct child child;
     double started;
     int starts;
-    int short_lives; /* in a row */
+    int short_lives; /* consecutive */
     int timer;       /* until the next start, or the kill; -1: none */
     bool joined, retired, ended;
-    bool proven;  /* some worker has loaded the model */
-    bool doubted; /* it has ended since none had */
-    bool hung;    /* the worker of the present child was killed as it hung */
+    bool proven;  /* a worker has loaded the model */
+    bool doubted; /* it ended when none had */
+    bool hung;    /* the worker of the present child hung and was killed */
 };
 
 /* ---- Its socket ---- */
@@ -82,7 +82,7 @@ static int socket_listen(struct member *m, struct error *err)
 
 /* ---- Its connection ---- */
 
-/* Only processes of this user know the socket; this is for one of root's. */
+/* The socket's directory is private to this user; this refuses connections of root. */
 static bool is_ours(int fd, pid_t *pid)
 {
     struct ucred peer;
@@ -103,7 +103,7 @@ static void connection_drop(struct member *m)
     m->fd = -1;
 }
 
-/* It connects before it loads its model, and says something after that. */
+/* A worker connects before it loads its model, and sends a hello after that. */
 static int on_first_bytes(void *arg, struct error *err)
 {
     struct member *m = arg;
@@ -148,7 +148,7 @@ static int on_grace_over(void *arg, struct error *err)
     return child_signal_group(&m->child, SIGKILL, err);
 }
 
-/* The child is to end soon. */
+/* Give the child a time limit to end. */
 static void kill_later(struct member *m, double seconds)
 {
     struct error err;
@@ -158,7 +158,7 @@ static void kill_later(struct member *m, double seconds)
         child_signal_group(&m->child, SIGKILL, &err);
 }
 
-/* The child notices the end of its worker, and ends in the ordinary way. */
+/* The child detects the end of its worker, and ends in the ordinary way. */
 static void worker_kill(struct member *m)
 {
     char text[ERROR_TEXT_MAX];
@@ -203,7 +203,7 @@ static int on_beat_tick(void *arg, struct error *err)
     return 0;
 }
 
-/* Missed periods of the timer count once: after this process was stopped, workers have
+/* Missed periods of the timer count once: after this process was stopped, workers get
  * time. */
 static int beats_begin(struct member *m, int fd, struct error *err)
 {
@@ -264,7 +264,7 @@ static int variables_make(const struct member *m, char ***out, struct error *err
     return rc;
 }
 
-/* No member is touched after its `ended`, which may destroy it. */
+/* Do not use a member after calling `ended`, which may destroy it. */
 static void member_end(struct member *m, const struct error *why)
 {
     timer_stop(m);
@@ -324,7 +324,7 @@ static void next_prepare(struct member *m, const char *why)
         member_end(m, &err);
 }
 
-/* Then the next child could not load it, either. */
+/* Otherwise the next child could not load it, either. */
 static bool is_checkpoint_gone(const struct member *m)
 {
     struct stat st;
@@ -469,8 +469,8 @@ void member_retire(struct member *m, double grace_s)
     if (m->ended)
         return;
     m->retired = true;
-    connection_drop(m);      /* a worker that has just connected ends by that */
-    if (m->child.pid <= 0) { /* in a pause */
+    connection_drop(m);      /* time limit for a worker that has just connected */
+    if (m->child.pid <= 0) { /* it is in a pause */
         member_end(m, NULL);
         return;
     }
