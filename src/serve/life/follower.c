@@ -1,4 +1,5 @@
-/* follower.c - the thread, and what it passes to the main loop. */
+/* follower.c - the thread that looks for newer checkpoints, and how it passes them to
+ * the main loop. */
 #include "life/follower.h"
 
 #include <errno.h>
@@ -21,11 +22,11 @@ struct follower {
     pthread_mutex_t lock;
     pthread_cond_t ends;
     bool ending;
-    char *now;    /* the last one that was seen */
-    char *latest; /* that has not been taken; NULL: none */
+    char *now;    /* the last one that was found */
+    char *latest; /* one that has not been taken; NULL: none */
 };
 
-/* With the lock. Takes `checkpoint`. */
+/* Called with the lock. Takes ownership of `checkpoint`. */
 static void checkpoint_see(struct follower *f, char *checkpoint)
 {
     char *copy = strdup(checkpoint);
@@ -42,7 +43,7 @@ static void checkpoint_see(struct follower *f, char *checkpoint)
     eventfd_write(f->fd, 1);
 }
 
-/* With the lock: false once it is to end. */
+/* Called with the lock. False: the thread must end. */
 static bool pause_for(struct follower *f, time_t seconds)
 {
     struct timespec until;
@@ -55,7 +56,7 @@ static bool pause_for(struct follower *f, time_t seconds)
     return !f->ending;
 }
 
-/* Without a checkpoint, or with one that cannot be read, it looks again. */
+/* If there is no checkpoint, or an unreadable one, look again later. */
 static void *follow(void *arg)
 {
     struct follower *f = arg;

@@ -33,14 +33,14 @@
 #include "util/private_dir.h"
 
 #define SOCKET_MOST 64  /* bytes of the path of the directory of sockets */
-#define LOOK_S      0.1 /* how often it is looked whether all is answered, at the end */
+#define LOOK_S      0.1 /* interval of checks whether all is answered, at the end */
 
 struct life {
     const struct life_options *o;
     struct live_env env;
     struct live_model *models;
-    size_t n_models;           /* that have begun */
-    struct service **services; /* theirs, for the front */
+    size_t n_models;           /* those that have begun */
+    struct service **services; /* their services, for */
     struct event_loop *loop;
     struct stop_request stop;
     char sockets[PATH_MAX];
@@ -80,7 +80,7 @@ static void life_say(struct life *l, const char *fmt, ...)
 
 /* ---- Answering ---- */
 
-/* For clients, and for the user: what to type. */
+/* Write the address for clients, and print what to type. */
 static int address_tell(struct life *l, const struct place_address *address,
                         struct error *err)
 {
@@ -173,7 +173,8 @@ static bool all_dead(const struct life *l)
     return true;
 }
 
-/* Requests that it has got wait for a version that follows, and get 503 in the end. */
+/* Requests that the model has accepted wait for a next version, and get 503 in the
+ * end. */
 static void on_lost(void *arg, struct live_model *m, const struct error *why)
 {
     struct life *l = arg;
@@ -223,7 +224,7 @@ static int on_look(void *arg, struct error *err)
 {
     (void)arg;
     (void)err;
-    return 0; /* the loop turns */
+    return 0; /* the loop runs */
 }
 
 static int on_stop(void *arg, struct error *err)
@@ -240,7 +241,7 @@ static int on_stop(void *arg, struct error *err)
     l->end_by = clock_now() + l->o->config->timeout_s;
     life_say(l, "%s: no new requests; %s", strsignal(l->stop.signal),
              stop_request_hint(&l->stop));
-    /* Clients that ask now get 503, and may ask another one. */
+    /* From now on requests get 503, so that clients try another service. */
     for (struct live_model *m = l->models; m < models_end(l); m++)
         service_drain(m->service);
     return event_loop_every(l->loop, LOOK_S, on_look, l, &l->timer, err);
@@ -271,7 +272,8 @@ static size_t groups_left(const struct life *l)
     return n;
 }
 
-/* The front sends what has been answered; then the workers lose their connections, and end. */
+/* The front sends the answers that exist; then the workers' connections are closed, and
+ * they end. */
 static void workers_end(struct life *l)
 {
     double until = clock_now() + WORKER_GRACE_S;
@@ -304,7 +306,7 @@ static void life_clear(struct life *l)
         stop_request_close(&l->stop);
     }
     event_loop_destroy(l->loop);
-    if (!l->failed) /* its logs are needed then */
+    if (!l->failed) /* keep its logs */
         place_remove(l->place);
     if (l->sockets_lock >= 0) {
         place_remove(l->sockets);
@@ -362,7 +364,7 @@ static int file_read(const char *path, char **text, struct error *err)
     return path ? fs_read(path, text, NULL, err) : 0;
 }
 
-/* To open a FIFO without a reader would block. */
+/* Opening a FIFO without a reader would block. */
 static int log_open(struct life *l, struct error *err)
 {
     const char *path = l->o->config->access_log;
@@ -389,8 +391,8 @@ static int log_open(struct life *l, struct error *err)
                : 0;
 }
 
-/* Only its user can connect to a socket. To a port of this machine, any user of it can.
- */
+/* Only this user can connect to the Unix socket, but any user of this machine to a
+ * local port. */
 static bool needs_token(const struct life *l)
 {
     const struct serve_config *config = l->o->config;

@@ -1,10 +1,10 @@
 /*
- * life.h - the life of a service: its workers start; when one of each model is ready, it
- * answers; it changes to newer checkpoints; it is asked to end, answers what it has
- * accepted, and ends its workers.
+ * life.h - the life of a service: its workers start; when one worker of each model is
+ * ready, the service answers; it changes to newer checkpoints; when it is asked to end,
+ * it answers what it has accepted, and ends its workers.
  *
- * Models have nothing in common but the front. Once it answers, one whose workers cannot be
- * started again gets 503, and the others go on.
+ * Models have only the front in common. Once the service answers, a model whose workers
+ * cannot be started again gets 503, and the others go on.
  */
 #ifndef RAYTRAIN_LIFE_LIFE_H
 #define RAYTRAIN_LIFE_LIFE_H
@@ -12,8 +12,9 @@
 #include "life/life_options.h"
 #include "util/error.h"
 
-/* 0: it was asked to end, by SIGTERM, SIGINT or SIGUSR1, and has. -1: it could not begin,
- * or no worker is left. Before it has answered, that of one model is enough. */
+/* 0: it was asked to end, by SIGTERM, SIGINT or SIGUSR1, and has ended. -1: it could
+ * not begin, or no worker is left; before the service has answered, no worker of one
+ * model is enough. */
 int life_run(const struct life_options *options, struct error *err);
 
 #endif

@@ -11,27 +11,28 @@
 /* All of it outlives life_run(). */
 struct life_model {
     const char *name;
-    const char *checkpoint; /* the first one */
+    const char *checkpoint; /* the first one to serve */
     const char *config;     /* for its workers, as in crew.h; NULL: none */
     const struct serve_config
-        *limits;      /* its queue, its batches, and whether it follows */
+        *limits;      /* limits of its queue and batches, and whether it follows */
     int max_failures; /* restarts of each worker; -1: no limit */
-    void *arg;        /* for choose() */
+    void *arg;        /* argument of choose() */
 };
 
 struct life_options {
     const struct serve_config *config; /* completed, and validated */
     const char *place;   /* the run, the checkpoint, or the directory of models */
-    const char *version; /* of this software */
-    char *const *argv;   /* of a worker's launcher (crew/member.h) */
-    int workers;         /* of each model */
-    bool in_job;         /* of a batch system (event/stop_request.h) */
+    const char *version; /* version of this software */
+    char *const *argv;   /* command line of a worker's launcher (crew/member.h) */
+    int workers;         /* number for each model */
+    /* this process is in a job of a batch system (event/stop_request.h) */
+    bool in_job;
     const struct life_model *models;
     size_t n_models; /* at least 1 */
-    /* By a thread of its own, from time to time, for each model that follows: the
-     * checkpoint that is to be served, malloc'ed. */
+    /* Called in a thread for each model that follows, from time to time: returns the
+     * checkpoint to serve, malloc'ed. */
     int (*choose)(void *arg, char **checkpoint, struct error *err);
-    /* A sentence for the user; from any thread. */
+    /* A sentence for the user; called in any thread. */
     void (*say)(void *arg, const char *text);
     void *arg;
 };

@@ -1,4 +1,5 @@
-/* live_model.c - in order: messages; versions; what happens; its life. */
+/* live_model.c - one model while it is served: its messages, the changes of its
+ * version, and its life. The service as a whole is in life.c. */
 #include "config.h"
 
 #include "life/live_model.h"
@@ -55,7 +56,7 @@ static int version_start(struct live_model *m, struct version *v,
     return crew_start(m->crew, checkpoint, &v->group, err);
 }
 
-/* One change at a time. */
+/* Only one change is in progress at a time. */
 static void pending_begin(struct live_model *m)
 {
     char *checkpoint = m->pending;
@@ -72,7 +73,7 @@ static void pending_begin(struct live_model *m)
     free(checkpoint);
 }
 
-/* Once all workers of the next version are ready: their service knows all of them. */
+/* Called when all workers of the next version are connected to its service. */
 static void version_switch(struct live_model *m)
 {
     struct version old = m->now;
@@ -82,7 +83,7 @@ static void version_switch(struct live_model *m)
         service_workers(m->service, m->next.number) < (size_t)m->env->o->workers)
         return;
     if (service_switch(m->service, m->next.number, &err) < 0)
-        return; /* one of them has just ended */
+        return; /* one has just ended */
     m->now = m->next;
     m->next = (struct version){.group = -1};
     m->is_dead = false;
@@ -134,7 +135,7 @@ static void on_gone(void *arg, int group, const struct error *why)
     }
 }
 
-/* By the service's thread. */
+/* Called by the service's thread. */
 static void on_service(void *arg)
 {
     const struct live_model *m = arg;
@@ -206,8 +207,8 @@ static int crew_make(struct live_model *m, struct error *err)
     return crew_create(&config, &m->crew, err);
 }
 
-/* Directories of its own, if there are others: workers are numbered for each model. The
- * path of a socket is short. */
+/* With several models, each has directories of its own, since workers are numbered by
+ * model. The path of a socket must be short. */
 static int model_places_make(struct live_model *m, struct error *err)
 {
     const struct live_env *env = m->env;

@@ -18,15 +18,16 @@
 
 struct live_model;
 
-/* What all models of a service have. */
+/* What all models of a service share. */
 struct live_env {
     const struct life_options *o;
     struct event_loop *loop;
     const char *sockets, *runs; /* directories */
     int changed, newer;         /* eventfds that are written, by other threads, when
                            live_model_changed(), or live_model_newer(), has something to do */
-    bool ending;                /* no version is changed any more */
-    /* No worker of the present version is left, and none will be started. */
+    bool ending;                /* versions are not changed any more */
+    /* Called when no worker of the present version is left, and none will be
+     * started. */
     void (*lost)(void *arg, struct live_model *m, const struct error *why);
     void *arg;
 };
@@ -42,33 +43,33 @@ struct version {
 struct live_model {
     const struct live_env *env;
     const struct life_model *o;
-    int index;               /* among the models */
+    int index;               /* index among the models */
     char *sockets, *runs;    /* directories */
-    struct service *service; /* NULL: it has not begun, or has ended */
+    struct service *service; /* NULL: not begun, or ended */
     struct crew *crew;
     struct follower *follower; /* NULL: it does not follow */
     struct version now, next;
     char *pending;  /* the checkpoint after the next one; NULL: none */
-    bool was_ready; /* once, at least */
-    bool is_dead;   /* no worker of the present version is left, or starts again */
+    bool was_ready; /* has been ready before */
+    bool is_dead;   /* the present version has no workers, and gets none */
 };
 
-/* Starts its workers. On failure, too, it is for live_model_clear(). */
+/* Start its workers. After a failure, too, call live_model_clear(). */
 int live_model_begin(struct live_model *m, const struct live_env *env, int index,
                      struct error *err);
-/* Its workers have come or gone. */
+/* Workers have connected or ended. */
 void live_model_changed(struct live_model *m);
 /* There may be another checkpoint to serve. */
 void live_model_newer(struct live_model *m);
-/* For the user: its name comes first, if there are others. */
+/* A sentence for the user; if there are several models, its name comes first. */
 void live_model_say(struct live_model *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* All that it has accepted is answered, or will not be. */
+/* Has it answered, or given up, all requests that it has accepted? */
 bool live_model_is_answered(const struct live_model *m);
-/* End its service, which must not be in use; its workers lose their connections. */
+/* End its service, which must not be in use; its workers' connections are closed. */
 void live_model_end(struct live_model *m);
-/* Groups of workers that have not ended. */
+/* The number of groups of workers that have not ended. */
 size_t live_model_groups(const struct live_model *m);
 void live_model_clear(struct live_model *m);
 

@@ -1,4 +1,5 @@
-/* models_dir.c - in order: the entries; configurations; the directory. */
+/* models_dir.c - read the directory of models: which entries are models, which are
+ * their configurations, and which are left out. */
 #include "config.h"
 
 #include "life/models_dir.h"
@@ -17,7 +18,7 @@
 #include "util/fs.h"
 #include "util/quote.h"
 
-#define OWN    "serve" /* where the service has its address, as in a run */
+#define OWN    "serve" /* directory in which the service has its address, as in a run */
 #define CONFIG ".cfg"
 #define H5     ".h5"
 
@@ -37,7 +38,7 @@ static bool ends_in(const char *name, const char *ending)
     return n > k && strcmp(name + n - k, ending) == 0;
 }
 
-/* Of a link, the file that it leads to may say so. */
+/* The file that a link leads to may end in it, too. */
 static bool is_checkpoint(const char *path)
 {
     char *real = ends_in(path, H5) ? NULL : realpath(path, NULL);
@@ -47,7 +48,7 @@ static bool is_checkpoint(const char *path)
     return is;
 }
 
-/* The directory of this service, and of others of the same models. */
+/* Is it the directory of this service, and of others of the same models? */
 static bool is_service_dir(const char *name, const char *path)
 {
     struct stat st;
@@ -155,7 +156,7 @@ static int config_read(const struct reading *r, char *name, const char *path)
 
 /* ---- The directory ---- */
 
-/* Its checkpoints would be taken for a model each. */
+/* Otherwise each of its checkpoints would be taken for a model. */
 static int run_refuse(const char *dir, struct error *err)
 {
     char *config, quoted[QUOTE_TEXT_MAX];
