@@ -1,4 +1,5 @@
-/* datatype.c - the table of element types of the protocol. */
+/* datatype.c - the table of the protocol's element types, and which columns accept
+ * them. */
 #include "infer/datatype.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
 
 /* "FP32", ...; "BYTES" for text. */
 const char *datatype_name(const struct infer_column *c);
-/* Can the column have data of this datatype? Numbers may have another one than the
- * column, as far as nothing is lost. *dtype: of numbers; of BOOL: RAYTRAIN_UINT8. */
+/* Can the column take data of this datatype? Numbers may have another type than the
+ * column if nothing is lost. *dtype: the type of numbers; for BOOL: RAYTRAIN_UINT8. */
 bool datatype_fits(const struct infer_column *c, const char *datatype,
                    raytrain_dtype *dtype);
 

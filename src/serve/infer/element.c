@@ -25,12 +25,12 @@ static const struct {
     [RAYTRAIN_BYTES] = {0, UINT8_MAX},
 };
 
-/* A sign, digits with a point, and an exponent, of which the value is an integer of 64
- * bits, exactly: a double could not tell 2^53 + 1 from 2^53. */
+/* A sign, digits with a point, and an exponent, whose value is a 64-bit integer. Exact,
+ * unlike a double, which cannot distinguish 2^53 + 1 from 2^53. */
 static bool integer_parse(const char *at, const char *end, uint64_t *value)
 {
     bool negative = at < end && *at == '-', point = false;
-    int64_t zeros = 0; /* at the end of the digits so far */
+    int64_t zeros = 0; /* at the end of the digits */
     int64_t shift = 0, exponent = 0;
 
     *value = 0;
@@ -125,8 +125,8 @@ const char *element_store(raytrain_dtype dtype, const char *at, const char *end,
 
 struct number {
     double x;
-    bool is_exact;   /* x is the number */
-    bool is_integer; /* whose magnitude is: */
+    bool is_exact;   /* x is the number, and */
+    bool is_integer; /* its magnitude is */
     uint64_t magnitude;
 };
 

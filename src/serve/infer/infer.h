@@ -46,15 +46,15 @@ enum infer_kind { INFER_NUMBERS, INFER_TEXT };
 struct infer_column {
     const char *name;
     enum infer_kind kind;
-    raytrain_tensor row; /* of numbers: dtype and shape of a row; its data is NULL */
+    raytrain_tensor row; /* for numbers: dtype and shape of a row; data is NULL */
 };
 
 struct infer_model {
     const char *name;
-    const char *version; /* the number, as text */
+    const char *version; /* the number as */
     const struct infer_column *inputs, *outputs;
     size_t n_inputs, n_outputs;
-    struct missing_texts missing; /* fields of CSV that are NaN */
+    struct missing_texts missing; /* fields of CSV that mean NaN */
 };
 
 /*
@@ -65,12 +65,13 @@ struct infer_model {
  */
 struct infer_data {
     const void *bytes;
-    size_t n_bytes;          /* of numbers: rows times the bytes of a row */
-    const uint64_t *offsets; /* of text: rows + 1 */
-    void *owned; /* freed by infer_request_clear(); NULL: it lies in the body */
+    size_t n_bytes;          /* for numbers: rows times the bytes of a row */
+    const uint64_t *offsets; /* for text: rows + 1 offsets */
+    /* to be freed by infer_request_clear(); NULL: the rows are in the body */
+    void *owned;
 };
 
-/* Bytes of a row of numbers; 0 for text, or if there can be no such row. */
+/* Bytes of a row of numbers; 0 for text, or if the shape is not possible. */
 uint64_t infer_row_bytes(const struct infer_column *c);
 
 /* ---- Requests ---- */
@@ -83,35 +84,35 @@ struct infer_refusal {
     char text[INFER_REFUSAL_MAX];
 };
 
-/* What arrived. It stays the caller's, as it is until infer_request_clear(). */
+/* A request as it arrived. The caller owns it, and keeps it until
+ * infer_request_clear(). */
 struct infer_body {
     const void *bytes;
     size_t n_bytes;
-    const char
-        *content_type; /* the header of HTTP; NULL: there is none, as in the next */
+    const char *content_type;  /* the HTTP header; NULL: there is none */
     const char *header_length; /* Inference-Header-Content-Length */
 };
 
 struct infer_limits {
-    uint64_t rows;  /* of a request; 0: any number */
-    uint64_t bytes; /* of all inputs, converted; 0: any number */
+    uint64_t rows;  /* of a request; 0: no limit */
+    uint64_t bytes; /* of all inputs, converted; 0: no limit */
 };
 
 struct infer_output {
-    size_t column; /* of the model's outputs */
+    size_t column; /* index of the model's output */
     bool binary;
 };
 
 struct infer_request {
     char *id; /* NULL: none */
     uint64_t rows;
-    struct infer_data *inputs; /* of the model, in its order */
+    struct infer_data *inputs; /* inputs of the model, in its order */
     size_t n_inputs;
-    struct infer_output *outputs; /* that are wanted, in that order */
+    struct infer_output *outputs; /* outputs that are wanted, in this order */
     size_t n_outputs;
 };
 
-/* -1, and why: then there is nothing to clear. */
+/* On failure returns -1 and sets `why`; there is nothing to clear. */
 int infer_request_parse(const struct infer_model *m, const struct infer_body *body,
                         const struct infer_limits *limits, struct infer_request *q,
                         struct infer_refusal *why);
@@ -142,20 +143,20 @@ int infer_error_write(const char *sentence, struct infer_answer *a);
 int infer_server_write(const char *name, const char *version, struct infer_answer *a);
 int infer_server_live_write(bool live, struct infer_answer *a);
 int infer_server_ready_write(bool ready, struct infer_answer *a);
-/* versions[0..n): those that can be asked for. */
+/* versions[0..n): the versions that clients can ask for. */
 int infer_model_write(const struct infer_model *m, const char *const versions[],
                       size_t n, struct infer_answer *a);
 int infer_model_ready_write(const char *name, bool ready, struct infer_answer *a);
 
 /* A version of a model in the index of the model repository extension. */
 struct infer_index_entry {
-    const char *name, *version; /* version NULL: there is none yet */
+    const char *name, *version; /* version NULL: not known yet */
     bool ready;
 };
 int infer_index_write(const struct infer_index_entry entries[], size_t n,
                       struct infer_answer *a);
-/* Does the request for an index, a JSON object or nothing, ask for models that are ready,
- * and no others? false and `why`: it is no such request. */
+/* Parse the request for an index, a JSON object or nothing: does it ask only for models
+ * that are ready? False with `why`: it is not such a request. */
 bool infer_index_parse(const char *body, size_t n, bool *ready,
                        struct infer_refusal *why);
 

@@ -61,7 +61,7 @@ static bool begins_with(const struct json_scan *s, const char *text)
     return (size_t)(s->end - s->at) >= n && memcmp(s->at, text, n) == 0;
 }
 
-/* The same of what follows: a word is looked at as a whole. */
+/* The same for what follows, where a word is shown as a whole. */
 static const char *kind_here(struct json_scan *s)
 {
     static const char *const words[] = {"true", "false", "null", "NaN", "Infinity"};
@@ -164,7 +164,8 @@ static bool hex4(struct json_scan *s, unsigned *code)
     return true;
 }
 
-/* After "\u": a character, which may take a pair of surrogates. Returns its bytes. */
+/* After "\u": decode a character, which may take a pair of surrogates. Returns its
+ * bytes. */
 static size_t unicode(struct json_scan *s, char out[4])
 {
     unsigned code, low;
@@ -207,7 +208,7 @@ static size_t unicode(struct json_scan *s, char out[4])
     return 4;
 }
 
-/* After a backslash. */
+/* Decode what follows a backslash. */
 static size_t escaped(struct json_scan *s, char out[4])
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -226,7 +227,8 @@ static size_t escaped(struct json_scan *s, char out[4])
     return unicode(s, out);
 }
 
-/* One character that is not plain ASCII. Returns how many bytes it becomes; 0: wrong. */
+/* Copy one character that is not plain ASCII. Returns the number of its bytes; 0: not
+ * valid. */
 static size_t character(struct json_scan *s, char out[4])
 {
     int n;
@@ -296,9 +298,9 @@ static inline bool is_digit(const struct json_scan *s, const char *at)
     return at < s->end && *at >= '0' && *at <= '9';
 }
 
-/* number_float64() takes more than JSON has: "+1", "01", ".5", "1." and words. What is
- * wrong with a number that begins with a digit or '-', and ends there for it; or NULL.
- */
+/* number_float64() accepts more than JSON does: "+1", "01", ".5", "1." and words.
+ * Returns what is wrong with a number that begins with a digit or '-' and ends at
+ * `end`, or NULL. */
 static inline const char *number_fault(const struct json_scan *s, const char *at,
                                        const char *end)
 {

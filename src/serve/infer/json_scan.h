@@ -5,7 +5,7 @@
  *     while (json_scan_more(s, '}', &first))
  *         switch (json_scan_member(s, keys, n_keys, &seen)) ...
  *
- * The first thing that is wrong is kept, and all calls after it fail.
+ * The first error is kept, and all later calls fail.
  */
 #ifndef RAYTRAIN_INFER_JSON_SCAN_H
 #define RAYTRAIN_INFER_JSON_SCAN_H
@@ -14,48 +14,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JSON_DEPTH_MAX 64 /* lists and objects in each other */
+#define JSON_DEPTH_MAX 64 /* depth of lists and objects */
 
 struct json_scan {
     const char *begin, *at, *end;
     unsigned depth;
-    char wrong[96]; /* what is wrong at `at`; empty: nothing so far */
+    char wrong[96]; /* the error at `at`; empty: none so far */
 };
 
 void json_scan_init(struct json_scan *s, const char *bytes, size_t n);
-/* Keep what is wrong, unless something was before. Returns false. */
+/* Keep this error, unless there was one before. Returns false. */
 bool json_scan_wrong(struct json_scan *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The first byte of what follows; 0: nothing does. */
+/* The next byte that is not a space; 0: the text has ended. */
 char json_scan_peek(struct json_scan *s);
-/* What a value that begins with this byte is: "a string", ... */
+/* A description of a value that begins with this byte: "a string", ... */
 const char *json_kind(char first);
 
-/* Go into a list or an object. */
+/* Enter a list or an object. */
 bool json_scan_open(struct json_scan *s, char bracket);
-/* Go to its next value; false after the last one, which is behind its bracket then. */
+/* Go to its next value; false after the last one, and then the scanner is behind the
+ * bracket. */
 bool json_scan_more(struct json_scan *s, char bracket, bool *first);
-/* The key of a member, and its colon: which of at most 32 keys it is, n for any other,
- * -1: something is wrong, such as a key that is there twice. *seen: 0 at first. */
+/* Read the key of a member, and its colon: returns which of at most 32 keys it is, n
+ * for any other, -1: an error, such as a key that is there twice. *seen: 0 at first. */
 int json_scan_member(struct json_scan *s, const char *const keys[], size_t n,
                      uint32_t *seen);
 
-/* Decode a string into to[0..room); *n is how many bytes it has, all of them if it is
- * not more than room. A string never has more than it takes in JSON. */
+/* Decode a string into to[0..room); *n is the number of its bytes, all of them if they
+ * fit. A string is never longer than its form in JSON. */
 bool json_scan_string(struct json_scan *s, char *to, size_t room, size_t *n);
 bool json_scan_bool(struct json_scan *s, bool *value);
-/* A number that has neither point nor exponent, from INT64_MIN to INT64_MAX. */
+/* Read a number without point and exponent, from INT64_MIN to INT64_MAX. */
 bool json_scan_integer(struct json_scan *s, int64_t *value);
-/* The bytes of a number are at s->at; s->at is behind it then. NULL: there is none. */
+/* Find the bytes of a number: returns where they begin, with s->at behind them. NULL:
+ * there is no number. */
 const char *json_scan_number(struct json_scan *s, double *value);
 
-/* Go over any value. */
+/* Skip any value. */
 bool json_scan_skip(struct json_scan *s);
-/* Go over a list that will be read later: of its bytes only brackets and quotes are
- * looked at. */
+/* Skip a list that will be read later: only its brackets and quotes are checked. */
 bool json_scan_skip_list(struct json_scan *s);
-/* Nothing follows but space. */
+/* Check that only spaces follow. */
 bool json_scan_done(struct json_scan *s);
 
 #endif

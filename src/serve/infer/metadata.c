@@ -80,7 +80,7 @@ int infer_model_ready_write(const char *name, bool ready, struct infer_answer *a
     return answer_take(&w, a);
 }
 
-/* The first dimension is rows, of which there may be any number. */
+/* The first dimension is the number of rows, which is not fixed. */
 static void columns_write(struct json_writer *w, const char *key,
                           const struct infer_column columns[], size_t n)
 {

@@ -18,7 +18,8 @@
 
 /* ---- What the body is ---- */
 
-/* JSON is also what curl -d sends, which calls it a form; binary data may follow. */
+/* curl -d sends JSON with the content type of a form; binary data may follow the
+ * JSON. */
 static const struct {
     const char *name;
     bool json, csv;
@@ -51,7 +52,7 @@ static int type_find(const char *content_type, bool *csv, struct infer_refusal *
         quote(content_type, quoted));
 }
 
-/* How long the JSON is, before binary data. */
+/* The length of the JSON, before binary data. */
 static int header_length(const struct infer_body *body, size_t *n,
                          struct infer_refusal *why)
 {
@@ -98,7 +99,7 @@ static int json_take(struct request_parse *p, const struct infer_body *body)
 
 /* ---- What is wanted ---- */
 
-/* None is named: all are wanted. */
+/* Without names, all are wanted. */
 static int outputs_settle(struct request_parse *p)
 {
     struct infer_request *q = p->q;

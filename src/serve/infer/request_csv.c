@@ -1,4 +1,4 @@
-/* request_csv.c - rows of CSV, with a header, become rows of the model's inputs. */
+/* request_csv.c - convert rows of CSV, with a header, to rows of the model's inputs. */
 #include "infer/request_parse.h"
 
 #include <stdio.h>
@@ -14,20 +14,21 @@
 #include "util/number.h"
 #include "util/quote.h"
 
-/* What a field of a record is for. */
+/* The use of a field of a record. */
 struct target {
-    size_t input; /* of the model; n_inputs: of none */
+    size_t input; /* input of the model; n_inputs: none */
     uint64_t element;
 };
 
 struct csv_rows {
     struct request_parse *p;
     struct csv_cursor cursor;
-    const char *body; /* where the records begin, and the text ends */
+    const char *body; /* start of the records, and end of the text */
     size_t n_body;
-    struct target *targets; /* of each field of a record */
+    struct target *targets; /* for each field of a record */
     size_t n_targets;
-    uint64_t *counts; /* for each input: how many fields it has, then bytes of texts */
+    /* for each input: the number of its fields, then the bytes of texts */
+    uint64_t *counts;
     uint64_t rows;
 };
 
@@ -44,7 +45,8 @@ static uint64_t elements_of(const struct infer_column *c)
 
 /* ---- The header ---- */
 
-/* Does a field of this name belong to the column? NAME, or NAME_I of several elements. */
+/* Does a field of this name belong to the column? NAME, or NAME_I if there are several
+ * elements. */
 static bool name_fits(const struct infer_column *c, const char *text, size_t n,
                       uint64_t *element)
 {
@@ -64,7 +66,7 @@ static bool name_fits(const struct infer_column *c, const char *text, size_t n,
     return *element < elements_of(c);
 }
 
-/* Columns often come in the order of the model: look first where the last one was. */
+/* Columns are often in the model's order: look first after the last one. */
 static struct target target_find(const struct infer_model *m, const char *text,
                                  size_t n, size_t near)
 {
@@ -151,7 +153,7 @@ static int column_missing(struct csv_rows *r, const struct infer_column *c,
                   (unsigned long long)(elements - 1));
 }
 
-/* There are as many fields for the input as it has elements: is each of them there? */
+/* The input has as many fields as elements: does each element have one? */
 static int column_check(struct csv_rows *r, size_t input)
 {
     const struct infer_column *c = &r->p->model->inputs[input];
@@ -195,7 +197,7 @@ static int csv_columns_check(struct csv_rows *r)
 
 /* ---- Records ---- */
 
-/* What to do with a field of row r->rows. */
+/* Store a field of row r->rows. */
 typedef int (*field_func)(struct csv_rows *r, const struct target *t, const char *text,
                           size_t n);
 
@@ -255,7 +257,7 @@ static bool text_is_word(const char *text, size_t n, const char *word)
     return strlen(word) == n && strncasecmp(text, word, n) == 0;
 }
 
-/* A number that stands for a text which is none; NULL: there is none. */
+/* The value of a field that is not a number; NULL: it does not stand for one. */
 static const char *number_of_word(const struct missing_texts *missing, const char *text,
                                   size_t n)
 {
@@ -324,7 +326,7 @@ static int column_room(struct csv_rows *r, size_t i)
                    : text_room(p, r->rows, r->counts[i], d, &offsets, &bytes);
     }
     n = r->rows *
-        infer_row_bytes(c); /* the text has a byte at least for each element */
+        infer_row_bytes(c); /* each element takes at least one byte of the text */
     if (request_bytes(p, c->name, n) < 0)
         return -1;
     d->n_bytes = (size_t)n;

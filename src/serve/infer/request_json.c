@@ -12,12 +12,13 @@
 
 /* ---- Parameters ---- */
 
-/* Parameters of others, such as a priority, are not looked at. */
+/* Parameters of other services, such as a priority, are ignored. */
 struct parameters {
     int64_t binary_bytes; /* -1: none */
-    int binary;           /* of an output; -1: it does not say */
+    int binary;           /* of an output; -1: not given */
     int binary_output;    /* of the request, likewise */
-    const char *unknown;  /* one that asks for what there is not; NULL: none */
+    /* a parameter that the service does not support; NULL: none */
+    const char *unknown;
 };
 
 #define PARAMETERS_INIT                                                                \
@@ -73,7 +74,8 @@ static int refuse_parameter(struct request_parse *p, const char *parameter)
 
 /* ---- Inputs ---- */
 
-/* A string that is too long is none that the model has; some of it is in the message. */
+/* A string that is too long cannot be the name of an input or output; its beginning is
+ * in the message. */
 static bool name_read(struct json_scan *s, char *name, size_t room)
 {
     size_t n;
@@ -144,7 +146,7 @@ static bool tensor_read(struct json_scan *s, struct request_tensor *t,
     return good && !s->wrong[0];
 }
 
-/* The JSON is wrong somewhere in this input. */
+/* The error for JSON that is wrong somewhere in this input. */
 static int refuse_input(struct request_parse *p, const char *name)
 {
     char quoted[QUOTE_TEXT_MAX];

@@ -1,4 +1,5 @@
-/* request_parse.h - a request while it is parsed, by the files of this room. */
+/* request_parse.h - the state of a request while it is parsed, for the files of this
+ * room. */
 #ifndef RAYTRAIN_INFER_REQUEST_PARSE_H
 #define RAYTRAIN_INFER_REQUEST_PARSE_H
 
@@ -10,12 +11,12 @@ struct request_parse {
     const struct infer_limits *limits;
     struct infer_request *q;
     struct infer_refusal *why;
-    struct json_scan scan;           /* of the JSON */
-    const char *binary, *binary_end; /* what is left of the binary data */
-    bool has_binary;                 /* there is a header length */
+    struct json_scan scan;           /* scanner of the JSON */
+    const char *binary, *binary_end; /* the rest of the binary data */
+    bool has_binary;                 /* the header has the length of the JSON */
     bool binary_output;              /* unless an output says otherwise */
-    const char *first;               /* the input that said how many rows there are */
-    uint64_t bytes;                  /* of all inputs so far */
+    const char *first;               /* the input that set the number of rows */
+    uint64_t bytes;                  /* bytes of all inputs so far */
     signed char
         *says; /* of each output of the model: binary 1, JSON 0, or nothing: -1 */
 };
@@ -25,7 +26,7 @@ struct request_tensor {
     size_t number;                    /* of the request's inputs, from 0 on */
     char name[RAYTRAIN_NAME_MAX + 2]; /* "": there is none, or it is too long */
     char datatype[16];
-    raytrain_dtype dtype; /* of it, if the column has numbers */
+    raytrain_dtype dtype; /* type of its elements, if the column has numbers */
     int64_t shape[RAYTRAIN_MAX_DIMS + 1];
     int ndim;         /* -1: there is no shape */
     const char *data; /* the list in the JSON, NULL: none */
@@ -40,23 +41,24 @@ int request_csv(struct request_parse *p, const char *text, size_t n);
 
 /* ---- Steps of them: 0, or -1 and p->why ---- */
 
-/* One of the request's inputs. */
+/* Take one of the request's inputs. */
 int tensor_take(struct request_parse *p, struct request_tensor *t);
 
-/* The request has so many rows, says this input; check that against others and limits. */
+/* This input has `rows` rows: compare that with other inputs, and with the limits. */
 int request_rows(struct request_parse *p, const char *input, uint64_t rows);
-/* So many more bytes of inputs will be taken. */
+/* Count bytes of inputs that will be taken, and check the limit. */
 int request_bytes(struct request_parse *p, const char *input, uint64_t bytes);
-/* The model has inputs that the request has not. */
+/* Refuse a request that lacks inputs of the model. */
 int request_complete(struct request_parse *p);
 
-/* Rows of a column, out of JSON or out of binary data. */
+/* Take the rows of a column from JSON, or from binary data. */
 int rows_from_json(struct request_parse *p, const struct infer_column *c,
                    const struct request_tensor *t, struct infer_data *d);
 int rows_from_binary(struct request_parse *p, const struct infer_column *c,
                      const struct request_tensor *t, struct infer_data *d);
 
-/* Room for texts of so many bytes in all; *bytes is where they go. The first offset is 0. */
+/* Make space for texts of `n` bytes in all; *bytes is where they go. The first offset
+ * is 0. */
 int text_room(struct request_parse *p, uint64_t rows, uint64_t n, struct infer_data *d,
               uint64_t **offsets, char **bytes);
 int request_no_memory(struct request_parse *p);

@@ -21,7 +21,7 @@
         value_;                                                                        \
     })
 
-/* JSON has no notation for it; the binary form has. */
+/* JSON has no form for it; the binary form has. */
 static bool not_finite(struct json_writer *w, double x)
 {
     if (isfinite(x))

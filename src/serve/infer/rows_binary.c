@@ -26,7 +26,7 @@ static int refuse_size(struct request_parse *p, const struct infer_column *c,
         shape_text((int64_t)p->q->rows, c, shape), (unsigned long long)expected);
 }
 
-/* UINT8 has two types, of numbers and of bytes. */
+/* UINT8 stands for two element types: numbers and bytes. */
 static bool tensor_type_fits(const struct infer_column *c,
                              const struct request_tensor *t)
 {
@@ -34,7 +34,7 @@ static bool tensor_type_fits(const struct infer_column *c,
            (t->dtype == RAYTRAIN_UINT8 && c->row.dtype == RAYTRAIN_BYTES);
 }
 
-/* As numbers of the column's type, `count` of them. */
+/* Convert `count` numbers to the column's type. */
 static int numbers_convert(struct request_parse *p, const struct infer_column *c,
                            const struct request_tensor *t, const char *bytes,
                            uint64_t count, struct infer_data *d)
@@ -58,7 +58,7 @@ static int numbers_convert(struct request_parse *p, const struct infer_column *c
     return 0;
 }
 
-/* Numbers stay where they are, unless they have another type. */
+/* Numbers are not copied, unless they have another type. */
 static int numbers_take(struct request_parse *p, const struct infer_column *c,
                         const struct request_tensor *t, const char *bytes, uint64_t n,
                         struct infer_data *d)
@@ -77,7 +77,7 @@ static int numbers_take(struct request_parse *p, const struct infer_column *c,
     return request_bytes(p, c->name, n);
 }
 
-/* The length of the text at *at, which moves on to the text. False: it is cut off. */
+/* Read the length of the text at *at, and advance *at. False: the data end before. */
 static bool length_take(const char **at, const char *end, uint32_t *length)
 {
     if (end - *at < LENGTH_BYTES)

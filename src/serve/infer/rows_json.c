@@ -1,4 +1,5 @@
-/* rows_json.c - "data" of a tensor in JSON, nested as its shape is, or flat. */
+/* rows_json.c - the "data" of a tensor in JSON, nested according to its shape, or
+ * flat. */
 #include "infer/request_parse.h"
 
 #include <math.h>
@@ -16,14 +17,14 @@ struct elements {
     struct request_parse *p;
     const struct infer_column *c;
     struct json_scan *scan;
-    uint64_t n, expected; /* elements so far, and in all */
+    uint64_t n, expected; /* elements so far, and expected */
     uint64_t extents[RAYTRAIN_MAX_DIMS + 1];
     int ndim;
-    bool flags;        /* true and false, as well as 1 and 0 */
+    bool flags;        /* also accept true and false for 1 and 0 */
     unsigned char *to; /* the next number */
-    size_t size;       /* of one */
-    uint64_t *offsets; /* of texts */
-    uint64_t at, room; /* bytes of them */
+    size_t size;       /* bytes of one */
+    uint64_t *offsets; /* offsets of texts */
+    uint64_t at, room; /* bytes of texts */
 };
 
 #define TOKEN_MAX 40
@@ -67,7 +68,7 @@ static bool refuse_value(struct elements *e, const char *at, const char *problem
     return false;
 }
 
-/* A number is next, in the grammar of JSON. */
+/* Is the next value a number in the grammar of JSON? */
 static inline const char *number_next(struct elements *e, double *x)
 {
     char first = json_scan_peek(e->scan);
@@ -84,7 +85,7 @@ static inline const char *number_next(struct elements *e, double *x)
     return json_scan_number(e->scan, x);
 }
 
-/* NaN, as which an empty field of CSV is taken, too. */
+/* Store NaN, as for an empty field of CSV. */
 static bool missing_read(struct elements *e)
 {
     static const char nan[] = "nan";
@@ -138,7 +139,7 @@ static bool text_read(struct elements *e)
 {
     size_t n;
 
-    if (json_scan_peek(e->scan) == 'n') { /* a missing text is an empty one */
+    if (json_scan_peek(e->scan) == 'n') { /* a missing text is stored as an empty one */
         if (!json_scan_skip(e->scan))
             return false;
         n = 0;
@@ -185,7 +186,7 @@ static bool refuse_length(struct elements *e, int level, uint64_t n)
     return false;
 }
 
-/* A list of elements, which are `expected` in number. */
+/* Read a list of `expected` elements. */
 static bool flat_read(struct elements *e)
 {
     bool first = true;
@@ -234,8 +235,8 @@ static bool list_read(struct elements *e)
 
 /* ---- A tensor ---- */
 
-/* How many elements there must be; memory for them is only taken if the list is long
- * enough: each takes two bytes at least, with its comma or bracket. */
+/* Check the expected number of elements before allocating: each takes at least two
+ * bytes of the list, with its comma or bracket. */
 static int elements_expect(struct elements *e, const struct request_tensor *t)
 {
     e->expected = 1;

@@ -1,5 +1,5 @@
-/* tensor_take.c - a tensor of a request is compared with the model's inputs, and becomes
- * rows of one. */
+/* tensor_take.c - compare a tensor of a request with the model's inputs, and store its
+ * rows. */
 #include "infer/request_parse.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static int refuse_shape(struct request_parse *p, const struct request_tensor *t,
                   quote(t->name, name), given, own, hint);
 }
 
-/* The same dimensions, but for those of 1: [N, 1] is [N]. */
+/* Are the dimensions the same, apart from those of 1? [N, 1] is [N]. */
 static bool is_shape(const struct request_tensor *t, const struct infer_column *c)
 {
     int ndim = c->kind == INFER_NUMBERS ? c->row.ndim : 0, own = 0, given = 1;
@@ -47,7 +47,7 @@ static bool is_shape(const struct request_tensor *t, const struct infer_column *
     return t->ndim > 0;
 }
 
-/* The shape is that of rows of the column. */
+/* Check that the shape is that of rows of the column. */
 static int shape_check(struct request_parse *p, const struct request_tensor *t,
                        const struct infer_column *c)
 {
