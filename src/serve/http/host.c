@@ -9,7 +9,8 @@
 
 #define NAME_MOST 256
 
-/* The name of NAME:PORT or [IPV6]:PORT, without brackets. False: it is none. */
+/* The name in NAME:PORT or [IPV6]:PORT, without brackets. False: it does not have this
+ * form. */
 static bool name_of(const char *host, char name[NAME_MOST])
 {
     bool is_v6 = *host == '[';

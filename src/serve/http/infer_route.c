@@ -12,7 +12,7 @@
 #include "http/route.h"
 #include "http/served_model.h"
 
-/* How long that moment is. Other clients of this thread have to wait, too. */
+/* The length of that moment. Other clients of this thread have to wait, too. */
 #define HELP_MS 1
 
 enum phase { PHASE_ASKED, PHASE_SUSPENDED, PHASE_ANSWERED };

@@ -64,8 +64,8 @@ static int old_remove(const struct sockaddr_un *address, struct error *err)
     if (lstat(address->sun_path, &st) < 0)
         return 0;
     if (!S_ISSOCK(st.st_mode))
-        return error_set(err, RAYTRAIN_EINVAL, "cannot listen on %s: it is no socket",
-                         address->sun_path);
+        return error_set(err, RAYTRAIN_EINVAL,
+                         "cannot listen on %s: it is not a socket", address->sun_path);
     why = listener_look(address);
     if (why == EADDRINUSE || why == EAGAIN)
         return error_set(

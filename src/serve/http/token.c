@@ -25,7 +25,7 @@ static int private_check(int fd, const char *path, struct error *err)
     if (fstat(fd, &st) < 0)
         return fs_error(err, "read", path);
     if (!S_ISREG(st.st_mode))
-        return error_set(err, RAYTRAIN_EINVAL, "%s is no file for a token", path);
+        return error_set(err, RAYTRAIN_EINVAL, "%s is not a file for a token", path);
     if (st.st_uid != geteuid() || (st.st_mode & 077) != 0)
         return error_set(
             err, RAYTRAIN_EINVAL,
