@@ -89,7 +89,7 @@ static int token_check(struct writing *w, const struct place_found *place)
     return rc;
 }
 
-/* It has no spaces, which would split it into several words of the configuration. */
+/* Is it a single word of the configuration, without spaces or quotes? */
 static bool is_one_word(const char *text)
 {
     return text[strcspn(text, " \t\r\n\"'\\#$")] == '\0';
@@ -101,7 +101,7 @@ static int host_length(const char *at)
     return (int)(*at == '[' ? strcspn(at, "]") + 1 : strcspn(at, ":/"));
 }
 
-/* HAProxy only compares certificates with names. */
+/* HAProxy compares certificates only with names. */
 static int tls_check(struct writing *w, const struct place_found *place, const char *at)
 {
     struct in6_addr ignored;
@@ -159,7 +159,7 @@ static void server_write(struct writing *w, const struct place_found *place)
             place->host);
 }
 
-/* It can only be reached from its own host. */
+/* A service that can only be reached from its own host. */
 static bool is_local(const struct place_address *a)
 {
     return a->socket || strstr(a->url, "://127.") || strstr(a->url, "://[::1]") ||
