@@ -1,7 +1,7 @@
 /*
  * event_loop.c - poll(2) over a growing array. An entry that is removed while handlers
- * run keeps its place, without a descriptor, until all have run: so no handler is
- * skipped or called twice, nor called after its removal.
+ * run keeps its place, without a descriptor, until all have run, so that no handler is
+ * skipped, called twice, or called after its removal.
  */
 #include "event/event_loop.h"
 

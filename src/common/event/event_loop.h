@@ -13,28 +13,28 @@
 
 struct event_loop;
 
-/* Reads what there is. -1, with err filled, ends the wait. */
+/* Handle what can be read. -1, with err filled, ends the wait. */
 typedef int event_handler(void *arg, struct error *err);
 
 /* RAYTRAIN_ENOMEM. */
 int event_loop_create(struct event_loop **out, struct error *err);
-/* Closes the timers, not the caller's descriptors. NULL is fine. */
+/* Close the timers, but not the caller's descriptors. NULL is fine. */
 void event_loop_destroy(struct event_loop *loop);
 
 /* Call `handler` whenever fd is readable or hung up. The caller keeps the descriptor,
  * and must remove it before closing it. RAYTRAIN_ENOMEM. */
 int event_loop_add(struct event_loop *loop, int fd, event_handler *handler, void *arg,
                    struct error *err);
-/* A descriptor that was not added is fine. */
+/* Ignored if the descriptor was not added. */
 void event_loop_remove(struct event_loop *loop, int fd);
 
-/* Call `handler` every so many seconds. Missed periods count once. *timer identifies it
- * for event_loop_remove(). */
+/* Call `handler` every `seconds`. Missed periods count once. *timer identifies it for
+ * event_loop_remove(). */
 int event_loop_every(struct event_loop *loop, double seconds, event_handler *handler,
                      void *arg, int *timer, struct error *err);
 
-/* Wait until a descriptor is readable, at most so many seconds (< 0: no limit), and
- * call the handlers. RAYTRAIN_EFAILED, or what a handler fails with. */
+/* Wait at most `seconds` (< 0: no limit) until a descriptor is readable, and call the
+ * handlers. RAYTRAIN_EFAILED, or the error of a handler. */
 int event_loop_turn(struct event_loop *loop, double seconds, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* outlet.c - a thread that writes, and the text that it has yet to write. */
+/* outlet.c - a thread that writes, and the text that it has not written yet. */
 #include "config.h"
 #include "event/outlet.h"
 
@@ -15,7 +15,7 @@
 #include "util/clock.h"
 #include "util/thread.h"
 
-#define PROMPT_S 0.1 /* of each second, in which calls may wait for their text */
+#define PROMPT_S 0.1 /* share of each second in which calls may wait for their text */
 
 static const char dropped[] = "\n[raytrain: some output was dropped, since it was not "
                               "read in time]\n";
@@ -27,8 +27,9 @@ struct outlet {
     bool has_thread;
     bool closed;           /* the owner has left: the thread frees it */
     bool writing;          /* the thread is writing */
-    double second, waited; /* calls have waited so long in the second that began then */
-    char before[OUTLET_BEFORE_MAX]; /* precedes the next text */
+    /* how long calls have waited in the second that began then */
+    double second, waited;
+    char before[OUTLET_BEFORE_MAX]; /* text to print before the next one */
     size_t used;
     char text[OUTLET_KEEPS_BYTES];  /* not yet written */
     char taken[OUTLET_KEEPS_BYTES]; /* the thread's own */
@@ -166,7 +167,7 @@ static bool wait_written(struct outlet *o, double seconds)
     return o->used == 0 && !o->writing;
 }
 
-/* If the descriptor takes text at once, it is written in the order of the calls, and
+/* If the descriptor accepts text at once, it is written in the order of the calls, and
  * before anything that this process does next. */
 static void wait_promptly(struct outlet *o)
 {

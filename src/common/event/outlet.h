@@ -16,35 +16,36 @@
 
 #include "util/error.h"
 
-/* At most so much text is kept. If there is more, all of it is replaced by a line that
- * says so: the latest text matters most. */
+/* The maximum of text that is kept. If there is more, all of it is replaced by a line
+ * that reports this: the latest text matters most. */
 #define OUTLET_KEEPS_BYTES 65536
-#define OUTLET_BEFORE_MAX  32 /* bytes of what precedes a text, with the NUL */
+/* maximum bytes of the text that precedes another, with the NUL */
+#define OUTLET_BEFORE_MAX 32
 
 struct outlet;
 
-/* fd belongs to the caller, and must stay open longer than the outlet. */
+/* The caller owns fd, which must stay open longer than the outlet. */
 int outlet_create(int fd, struct outlet **out, struct error *err);
 /* The outlet of standard error, created at the first call; NULL: no memory. */
 struct outlet *outlet_messages(void);
-/* That of standard output. */
+/* The outlet of standard output. */
 struct outlet *outlet_output(void);
-/* All calls together block for at most a tenth of each second. NULL is fine: the text
- * is dropped. */
+/* Print text. All calls together block for at most a tenth of each second. NULL is
+ * fine: the text is dropped. */
 void outlet_print(struct outlet *o, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Any bytes. */
+/* The same for any bytes. */
 void outlet_write(struct outlet *o, const char *text, size_t n);
 void outlet_vprint(struct outlet *o, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 /* Put `before` ahead of the next text of any caller: the sequence that removes
- * from a terminal what is only there until then. "" takes it back. */
+ * temporary text from a terminal. "" cancels it. */
 void outlet_precede(struct outlet *o, const char *before);
-/* Is it still to be printed? */
+/* Is that sequence still to be printed? */
 bool outlet_precedes(struct outlet *o);
-/* Wait until all is written, at most so many seconds. True: it is. */
+/* Wait at most `seconds` until all is written. True: it is. */
 bool outlet_flush(struct outlet *o, double seconds);
-/* Drops text that is not yet written. NULL is fine. */
+/* Drop text that is not yet written, and free the outlet. NULL is fine. */
 void outlet_destroy(struct outlet *o);
 
 #endif

@@ -1,4 +1,5 @@
-/* stop_request.c - a signalfd(2), and which signals mean "at once". */
+/* stop_request.c - read signals from a signalfd(2), and decide which of them mean "at
+ * once". */
 #include "event/stop_request.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ void stop_request_close(struct stop_request *stop)
 {
     if (stop->fd < 0)
         return;
-    stop_request_read(stop); /* it would be the death of us when it is unblocked */
+    stop_request_read(stop); /* it would kill this process when it is unblocked */
     attention_set(stop->outer);
     close(stop->fd);
     stop->fd = -1;

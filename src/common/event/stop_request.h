@@ -23,18 +23,18 @@
 
 #include "util/error.h"
 
-#define STOP_HURRY_S 2.0 /* from a first SIGTERM to one that means now */
+#define STOP_HURRY_S 2.0 /* time from a first SIGTERM to one that means "at once" */
 
 struct stop_request {
-    bool in_job;  /* of a batch system; set before open */
+    bool in_job;  /* in a job of a batch system; set before open */
     int fd;       /* readable when a signal has come; -1: closed */
     int count;    /* signals seen so far */
     int signal;   /* the first one; 0: none */
     int latest;   /* the latest one */
-    bool hurried; /* now, without waiting for anything */
+    bool hurried; /* stop at once, without waiting for anything */
     bool interrupted;
     double terminated; /* when the first SIGTERM was seen; clock_now(); 0: none */
-    int outer;         /* of the attention (event/attention.h) before */
+    int outer;         /* descriptor of the attention (event/attention.h) before */
     sigset_t previous;
 };
 
@@ -44,13 +44,14 @@ struct stop_request {
     }
 
 int stop_request_open(struct stop_request *stop, struct error *err);
-/* Take in what has come; the number of new ones. Never blocks. */
+/* Read the signals that have arrived; returns the number of new ones. Never blocks. */
 int stop_request_read(struct stop_request *stop);
-/* A signal has come at this time; what read() does for each. */
+/* Record a signal that arrived at this time; read() calls it for each. */
 void stop_request_take(struct stop_request *stop, int sig, double now);
-/* After the latest signal: "a second SIGINT stops at once". */
+/* What to say after the latest signal: "a second SIGINT stops at once". */
 const char *stop_request_hint(const struct stop_request *stop);
-/* What has come, and was not read, asks for what is over by now: it is dropped. */
+/* Drop the signals that have arrived and were not read: they asked to stop something
+ * that has ended. */
 void stop_request_close(struct stop_request *stop);
 
 #endif
