@@ -1,5 +1,6 @@
 /*
- * comm.c - what every implementation of the communicator shares.
+ * comm.c - what all implementations of the communicator share: checks, agreement on an
+ * outcome, and rows that travel down a tree.
  */
 #include "comm/comm.h"
 
@@ -49,8 +50,8 @@ void comm_free(struct comm *c)
         c->ops->free(c);
 }
 
-/* What the failing rank sends to the others. Of fixed size: one broadcast, and no size
- * that would have to be trusted. */
+/* The message of the failing rank to the others. It has a fixed size: one broadcast,
+ * and no size from another rank that must be trusted. */
 struct verdict {
     int64_t code;
     char text[ERROR_TEXT_MAX];
@@ -70,8 +71,8 @@ static void verdict_fill(struct verdict *v, const struct error *err)
 
 int comm_agree(struct comm *c, int rc, struct error *err)
 {
-    /* Only a failure of the communication itself goes here: if rc says that this rank
-     * failed, err already holds the reason, which is the better one. */
+    /* Set err only for a failure of the communication itself: if rc says that this rank
+     * failed, err already holds the reason. */
     struct error lost;
     int64_t first = rc == 0 ? c->size : c->rank;
     struct verdict v;
@@ -106,7 +107,8 @@ int comm_bcast_alloc(struct comm *c, void **data, size_t n, int root, struct err
     return rc == 0 && n > 0 ? c->ops->bcast(c, *data, n, root, err) : rc;
 }
 
-/* The subtree of a rank is it and those that follow, up to so many. */
+/* The subtree of a rank is the rank itself and those that follow it, up to this
+ * many. */
 static int subtree(int rank, int size)
 {
     int n = 1;

@@ -22,10 +22,10 @@ enum comm_type {
     COMM_FLOAT32,
     COMM_FLOAT64,
     COMM_INT64,
-    COMM_STAT /* struct comm_stat, with COMM_SUM only: sum, min, max at once */
+    COMM_STAT /* struct comm_stat, only with COMM_SUM: sum, min and max at once */
 };
 
-/* The mean is of FLOAT32 and FLOAT64 only. */
+/* The mean is for FLOAT32 and FLOAT64 only. */
 enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_MEAN };
 
 /* NaN: sum becomes NaN; min and max ignore it unless all are NaN. */
@@ -33,7 +33,7 @@ struct comm_stat {
     double sum, min, max;
 };
 
-/* Where memory is. */
+/* Where memory is located. */
 enum comm_place { COMM_HOST, COMM_CUDA, COMM_HIP, COMM_PLACES };
 
 #define COMM_CALLS         32
@@ -49,10 +49,10 @@ struct comm_parts {
     const size_t *cuts; /* size + 1, never less than the one before */
 };
 
-/* Where memory of alloc is. */
+/* The location of memory of alloc. */
 struct comm_file {
     int fd;
-    size_t offset; /* in the file */
+    size_t offset; /* offset in the file */
     size_t
         stride; /* to the same place of the next rank's, if the file has the memory of
                     * all ranks; 0: it has not */
@@ -103,8 +103,8 @@ struct comm_ops {
      * memory. Not a collective. */
     int (*memory_file)(struct comm *c, const void *data, struct comm_file *file,
                        struct error *err);
-    /* Do bcast and allgather take memory at `place`, on this rank? NULL: only COMM_HOST.
-     * Not a collective: other ranks may have their memory elsewhere. */
+    /* Do bcast and allgather accept memory at `place`, on this rank? NULL: only
+     * COMM_HOST. Not a collective: other ranks may have their memory elsewhere. */
     bool (*reaches)(enum comm_place place);
     int (*bcast)(struct comm *c, void *buf, size_t n_bytes, int root,
                  struct error *err);
@@ -116,9 +116,9 @@ struct comm_ops {
      * may be pending there. */
     int (*allgather_parts)(struct comm *c, const struct comm_parts parts[], size_t n,
                            struct error *err);
-    /* Different sizes to root. There, *recv (one malloc; the caller frees it) holds all
-     * ranks' bytes in rank order, and sizes[0..size) how many each has sent; on other
-     * ranks *recv is NULL. */
+    /* Gather data of different sizes on root. There, *recv (one malloc; the caller
+     * frees it) holds all ranks' bytes in rank order, and sizes[0..size) are their
+     * numbers of bytes; on other ranks *recv is NULL. */
     int (*gatherv)(struct comm *c, const void *send, size_t n_bytes, void **recv,
                    size_t *sizes, int root, struct error *err);
     /*
@@ -148,32 +148,32 @@ struct comm {
     /* A wait polls this often before it first yields its core; duplicates inherit it. 0
      * if ranks outnumber cores: the awaited rank may be waiting for this core. */
     unsigned polls;
-    /* A wait sleeps between polls, from 50 microseconds up to a millisecond: for a
-     * thread that is in no hurry, beside one that needs the core. */
+    /* Waits sleep between polls, from 50 microseconds up to a millisecond: for a thread
+     * without urgency, beside one that needs the core. */
     bool naps;
 };
 
-/* Do bcast and allgather take memory at `place`? */
+/* Do bcast and allgather accept memory at `place`? */
 bool comm_reaches(const struct comm *c, enum comm_place place);
 
-/* For operations that take host memory alone: refuse any other place. */
+/* For operations that accept only host memory: refuse any other place. */
 int comm_check_place(const struct comm *c, enum comm_place place, struct error *err);
 
 /* Bytes of one element; 0 for an unknown type. */
 size_t comm_type_size(enum comm_type type);
 
-/* One process: copies, and returns. Fails only for lack of memory and for bad
- * arguments. */
+/* The communicator of one process: it copies, and returns. Fails only for lack of
+ * memory and for invalid arguments. */
 struct comm *comm_self_create(struct error *err);
 void comm_free(struct comm *c); /* NULL is fine */
 
-/* COLLECTIVE: n bytes of rank `root`, malloc'ed on the others. */
+/* COLLECTIVE: send n bytes of rank `root` to all; malloc'ed on the others. */
 int comm_bcast_alloc(struct comm *c, void **data, size_t n, int root,
                      struct error *err);
 
-/* COLLECTIVE: *mine is this rank's row, malloc'ed, of `rows`, which rank 0 has: one of
- * row_bytes for each rank. They travel down a tree: a rank receives once, and rank 0 sends
- * log2(size) times. */
+/* COLLECTIVE: *mine, malloc'ed, becomes this rank's row of `rows`, which rank 0 has:
+ * one of row_bytes for each rank. The rows travel down a tree: a rank receives once,
+ * and rank 0 sends log2(size) times. */
 int comm_scatter(struct comm *c, const void *rows, size_t row_bytes, void **mine,
                  struct error *err);
 

@@ -7,7 +7,7 @@
 
 #include "comm/comm.h"
 
-/* Every request is this one: an operation is complete as soon as it has started. */
+/* All requests are this one: an operation is complete as soon as it has started. */
 struct comm_request {
     char unused;
 };
@@ -157,7 +157,7 @@ static int self_gatherv(struct comm *c, const void *send, size_t n_bytes, void *
     return 0;
 }
 
-/* There is no other rank to send to, or to receive from. */
+/* Only "no rank" is allowed: there is no other rank. */
 static int self_sendrecv(struct comm *c, const void *send, size_t n_send, int to,
                          void *recv, size_t n_recv, int from, struct error *err)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Inconsistent places would be a bug, or come from another version. */
+/* Inconsistent places are a bug, or come from another version. */
 static int places_check(struct node_map *map, struct error *err)
 {
     for (int r = 0; r < map->size; r++) {
