@@ -97,7 +97,7 @@ hid_t h5_dtype(raytrain_dtype dtype)
     case RAYTRAIN_UINT64:
         return H5Tcopy(H5T_STD_U64LE);
     case RAYTRAIN_BYTES:
-        /* Without a tag: h5py cannot read opaque types with other ones. */
+        /* Without a tag: h5py cannot read opaque types that have one. */
         return H5Tcreate(H5T_OPAQUE, 1);
     }
     return -1;

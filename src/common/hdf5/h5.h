@@ -1,6 +1,6 @@
 /*
- * h5.h - what we need of HDF5 besides images: element types, attributes, datasets, and
- * errors as sentences. Only for files that call HDF5.
+ * h5.h - what raytrain needs of HDF5 besides images: element types, attributes,
+ * datasets, and errors as sentences. Only for files that call HDF5.
  */
 #ifndef RAYTRAIN_HDF5_H5_H
 #define RAYTRAIN_HDF5_H5_H
@@ -20,14 +20,15 @@ struct h5_quiet {
 void h5_quiet_begin(struct h5_quiet *quiet);
 void h5_quiet_end(const struct h5_quiet *quiet);
 
-/* "cannot WHAT: " and the innermost reason of HDF5's error stack. Returns -1. */
+/* Set err to "cannot WHAT: " and the innermost reason on HDF5's error stack. Returns
+ * -1. */
 int h5_error(struct error *err, const char *what);
 
 /* The type in a file for an element type: little-endian, bfloat16 as a custom float,
  * bytes as opaque. -1 on failure; the caller closes it. */
 hid_t h5_dtype(raytrain_dtype dtype);
-/* The element type whose elements, of as many bytes, a type of a file has, in this byte
- * order; 0 if there is none. Opaque types are not looked at. */
+/* The element type whose elements have the size and form of this type of a file, in
+ * this byte order; 0: none. Opaque types are not considered. */
 raytrain_dtype h5_dtype_of(hid_t type, bool *big_endian);
 /* A fixed-length UTF-8 string of n bytes, NUL included. */
 hid_t h5_string_type(size_t n);
@@ -48,11 +49,12 @@ int h5_visit(hid_t file,
 enum h5_link {
     H5_LINK_HARD,
     H5_LINK_SOFT,
-    H5_LINK_ELSEWHERE /* to another file, or of a kind that a user has defined */
+    /* it leads to another file, or is of a kind that a user has defined */
+    H5_LINK_ELSEWHERE
 };
 int h5_links(hid_t group, int (*each)(void *arg, const char *name, enum h5_link link),
              void *arg);
-/* With this property list a file can be opened on a file system without locks, too. */
+/* With this property list, a file can also be opened on a file system without locks. */
 void h5_locks_optional(hid_t access);
 /* Keep the metadata of files with thousands of objects; others need less memory. */
 int h5_cache_metadata(hid_t access);

@@ -71,7 +71,7 @@ static int values_compare(hid_t file, const int *values)
     return rc;
 }
 
-/* What failed, or NULL. */
+/* Returns what failed, or NULL. */
 static const char *file_try(const char *path, hid_t access, const int *values)
 {
     hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, access);

@@ -32,7 +32,7 @@ static size_t page_position(const struct h5_image *image, uint64_t number)
 {
     size_t low = 0, high = image->n_pages;
 
-    /* Mostly the last page or the one after it. */
+    /* Usually it is the last page or the one after it. */
     if (high > 0 && image->pages[high - 1].number < number)
         return high;
     while (low < high) {
@@ -141,7 +141,7 @@ uint64_t h5_image_length(const struct h5_image *image)
 /* ---- The HDF5 file driver ---- */
 
 struct open_file {
-    H5FD_t base; /* HDF5's part; must be the first */
+    H5FD_t base; /* HDF5's part, which must be the first */
     struct h5_image *image;
 };
 
@@ -254,7 +254,7 @@ static const H5FD_class_t DRIVER = {
 
 /* ---- Create, close, destroy ---- */
 
-/* How a file in this image is opened; registers the driver. */
+/* The access property list of a file in this image; registers the driver. */
 static hid_t file_access(struct h5_image *image)
 {
     struct open_info info = {image};

@@ -23,10 +23,11 @@ struct h5_image;
 
 struct h5_image_options {
     hsize_t user_block; /* bytes before those of HDF5; 0, or a power of two >= 512 */
-    hsize_t align_threshold; /* objects of at least so many bytes ... */
+    hsize_t align_threshold; /* objects of at least this many bytes ... */
     hsize_t alignment;       /* ... start at a multiple of this; 0: no alignment */
     bool timeless;           /* equal contents are equal bytes: no time of creation */
-    hsize_t meta_block; /* metadata are allocated in blocks of so many bytes; 0: 2048 */
+    /* size of the blocks in which metadata are allocated; 0: 2048 */
+    hsize_t meta_block;
 };
 
 /* A new file in a new image; NULL on failure. */

@@ -1,11 +1,11 @@
-/* h5_list.c - what there is in a file: links and objects. */
+/* h5_list.c - visit the links and objects of a file. */
 #include "config.h"
 
 #include <string.h>
 
 #include "hdf5/h5.h"
 
-/* Where the releases of HDF5 differ. */
+/* The calls that differ between releases of HDF5. */
 #if H5_VERSION_GE(1, 12, 0)
 typedef H5O_info2_t object_info;
 #define object_get_info H5Oget_info_by_name3

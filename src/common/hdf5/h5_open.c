@@ -1,4 +1,4 @@
-/* h5_open.c - files and bytes are opened, and why a dataset cannot be read. */
+/* h5_open.c - open files and bytes, and find out why a dataset cannot be read. */
 #include "config.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ static const char *filter_name(H5Z_filter_t id, const char *in_file)
     return *in_file ? in_file : "unknown";
 }
 
-/* The filters of the dataset that the library here does not have: "lzf (32000)". */
+/* The filters of the dataset that this library does not have: "lzf (32000)". */
 static void filters_missing(hid_t set, char *text, size_t size)
 {
     hid_t plist = H5Dget_create_plist(set);
