@@ -1,4 +1,5 @@
-/* group_file.c - a line of names of nodes, and a line of their ranks. */
+/* group_file.c - write and read the file: a line with the names of nodes, and a line
+ * with their ranks. */
 #include "pmix/group_file.h"
 
 #include <stdio.h>

@@ -41,7 +41,7 @@ static int hosts_read(const char *list, struct pmix_group *g, struct error *err)
     return g->n_nodes > 0 ? 0 : wrong(err, "no nodes", list);
 }
 
-/* The number at *at, and behind it. -1: there is none. */
+/* Parse the number at *at, and advance *at. -1: there is none. */
 static int rank_read(const char **at)
 {
     char *end;
@@ -173,7 +173,7 @@ static pmix_status_t rank_describe(const struct pmix_group *g, int r, pmix_info_
     return PMIX_SUCCESS;
 }
 
-/* The texts that PMIx wants to have prepared. */
+/* The strings that PMIx expects to be prepared. */
 struct maps {
     char *nodes, *ranks, *peers;
 };

@@ -23,7 +23,8 @@
 
 #define FOR_LIBRARIES __attribute__((visibility("default")))
 
-/* Where the kernel does not say, the secret name of the namespace has to do. */
+/* If the kernel does not know the peer's user, the secret name of the namespace is the
+ * only protection. */
 static bool peer_is_own(int fd)
 {
     struct sockaddr_storage peer, here;

@@ -1,9 +1,10 @@
 /*
- * pmix_host.c - see pmix_host.h.
+ * pmix_host.c - the upcalls of libpmix, and the start of its server.
  *
- * There is one namespace. On one node every collective is complete when the library
- * calls the host, and most callbacks only return what they were given. On several, the
- * hosts of the nodes exchange what the ranks contribute to a fence.
+ * There is one namespace. On a single node every collective is complete when the
+ * library calls the host, and most callbacks only return what they were given. On
+ * several nodes, their hosts exchange what the ranks contribute to a fence. The process
+ * around it is in server_process.c.
  */
 #include "pmix/pmix_host.h"
 
@@ -124,7 +125,7 @@ static pmix_status_t up_abort(const pmix_proc_t *proc, void *object, int status,
 
 /* ---- Fences ---- */
 
-/* One that the other nodes have not come to yet. The first in the list was the first to
+/* A fence that other nodes have not entered yet. The first in the list was the first to
  * begin, and is the first to end. */
 struct fence {
     struct fence *next;
@@ -186,8 +187,7 @@ static enum participants participants_of(const pmix_proc_t procs[], size_t n)
     return n == (size_t)g->size ? ALL : OTHERS;
 }
 
-/* The data of all ranks of this node. The library calls free() when it is done with
- * what it gets back. */
+/* The data of all ranks of this node. The library frees it after use. */
 static pmix_status_t up_fence(const pmix_proc_t procs[], size_t n_procs,
                               const pmix_info_t info[], size_t n_info, char *data,
                               size_t n_data, pmix_modex_cbfunc_t done, void *arg)
@@ -207,12 +207,12 @@ static pmix_status_t up_fence(const pmix_proc_t procs[], size_t n_procs,
     case OTHERS:
         break;
     }
-    return PMIX_ERR_NOT_SUPPORTED; /* some ranks of several nodes */
+    return PMIX_ERR_NOT_SUPPORTED; /* only some ranks, and of several nodes */
 }
 
 /* ---- Other upcalls ---- */
 
-/* Data of a rank on another node that no fence has collected: there is none. */
+/* Data of a rank on another node that was in no fence: it is not available here. */
 static pmix_status_t up_direct_modex(const pmix_proc_t *proc, const pmix_info_t info[],
                                      size_t n_info, pmix_modex_cbfunc_t done, void *arg)
 {

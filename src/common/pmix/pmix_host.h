@@ -8,15 +8,15 @@
 #include "pmix/namespace.h"
 #include "util/error.h"
 
-/* Calls of workers, reported from the library's thread. The worker's call returns after
- * the callback has. */
+/* Calls of workers, reported in the library's thread. The worker's call returns after
+ * the callback. */
 struct pmix_host_events {
     void (*joined)(int rank);                               /* PMIx_Init */
     void (*left)(int rank);                                 /* PMIx_Finalize */
     void (*aborted)(int rank, int status, const char *msg); /* PMIx_Abort */
-    /* All ranks of this node have come to a fence of the group, with these bytes. Get
+    /* All ranks of this node have entered a fence of the group, with these bytes. Get
      * those of the other nodes, then call pmix_host_fence_end(). The fences of a group
-     * begin and end in the same order on all nodes. NULL if there is one node only. */
+     * begin and end in the same order on all nodes. NULL with a single node. */
     void (*fence)(const char *data, size_t n);
 };
 
@@ -31,8 +31,8 @@ int pmix_host_start(const struct pmix_group *group, const char *nspace,
 /* The variables that a worker of this node needs, as an argv vector. Once per rank. */
 int pmix_host_worker_env(int rank, char ***env, struct error *err);
 
-/* The first fence that has begun, and has not ended, ends with the bytes of all nodes,
- * one after the other: malloc'ed, and the library's from now on. */
+/* End the first fence that has begun and not ended, with the bytes of all nodes, one
+ * after the other: malloc'ed, and the library's from now on. */
 void pmix_host_fence_end(char *data, size_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * server_process.c - the loop of raytrain-pmix: messages of the owner, and calls of
- * pmix_host.c.
+ * server_process.c - the main loop of raytrain-pmix: messages from the owner, and
+ * upcalls from pmix_host.c.
  */
 #include "pmix/server_process.h"
 
@@ -35,7 +35,7 @@ static void left_send(int rank)
     (void)pmix_text_send(server_socket, PMIX_MESSAGE_LEFT, rank, 0, "");
 }
 
-/* Without its owner the server ends: see pmix_server_run(). */
+/* Without its owner the server ends; see pmix_server_run(). */
 static void fence_send(const char *data, size_t n)
 {
     (void)pmix_fence_send(server_socket, data, n);
@@ -85,8 +85,8 @@ int pmix_server_detach(int fd)
     return mine;
 }
 
-/* The owner is dead: stay as long as the process that keeps the directory. It also kills
- * this one. */
+/* The owner is dead: stay as long as the process that holds the directory. That one
+ * also kills this process. */
 static void owner_outlive(const char *private_dir)
 {
     int dir = open(private_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -95,8 +95,8 @@ static void owner_outlive(const char *private_dir)
         continue;
 }
 
-/* What the owner sends: the ends of fences. Returns when it has closed its end, and is
- * not outlived any longer. */
+/* Handle the owner's messages: the ends of fences. Returns when the owner has closed
+ * its end, and is not to be outlived any longer. */
 static void owner_hear(const char *private_dir)
 {
     static struct pmix_message m;
@@ -121,7 +121,7 @@ static void owner_hear(const char *private_dir)
         owner_outlive(private_dir);
 }
 
-/* The first message. NULL: there is none, since the owner is gone. */
+/* Receive the first message. NULL: there is none, since the owner has ended. */
 static const char *namespace_hear(void)
 {
     static struct pmix_message m;
