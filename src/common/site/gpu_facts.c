@@ -19,7 +19,8 @@
 #include "site/nvml.h"
 #include "util/thread.h"
 
-/* The daemon's control pipe. A killed one leaves it behind, so that this is a hint. */
+/* The daemon's control pipe. A killed daemon leaves it behind, so this is only a
+ * hint. */
 static bool mps_runs(void)
 {
     const char *dir = getenv("CUDA_MPS_PIPE_DIRECTORY");
@@ -65,7 +66,7 @@ static json_t *ask(const char *visible)
                      list);
 }
 
-/* Freed by the last of the two that use it. */
+/* Freed by the last user of the two. */
 struct question {
     pthread_mutex_t lock;
     pthread_cond_t answered;

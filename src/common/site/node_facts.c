@@ -58,7 +58,7 @@ static json_t *shm_space(void)
 }
 
 /* The directory of TMPDIR may be on storage that does not answer, where this process
- * would wait for ever; so stat(1) asks. null: there is no such directory. */
+ * would wait forever; so stat(1) asks. null: there is no such directory. */
 static json_t *tmp_space(const char *path)
 {
     char *argv[] = {(char *)"stat",
@@ -104,7 +104,7 @@ static int gpu_devices(void)
     return n;
 }
 
-/* How many entries a directory has. */
+/* The number of entries of a directory. */
 static int entries(const char *path)
 {
     DIR *dir = opendir(path);

@@ -31,7 +31,7 @@ enum {
     SUCCESS = 0,
     ERROR_GPU_IS_LOST = 15,
     EVENT_XID = 8,      /* nvmlEventTypeXidCriticalError */
-    PROCESSES_MAX = 256 /* that are asked for */
+    PROCESSES_MAX = 256 /* the events that are requested */
 };
 
 struct pci_info { /* nvmlPciInfo_t */
@@ -56,7 +56,7 @@ struct event { /* nvmlEventData_t */
     unsigned int gpu_instance, compute_instance;
 };
 
-/* What every driver since 450 has. */
+/* What every driver since version 450 has. */
 #define NVML_FUNCTIONS(F)                                                              \
     F(nvmlInit_v2, (void))                                                             \
     F(nvmlShutdown, (void))                                                            \
@@ -74,7 +74,8 @@ struct event { /* nvmlEventData_t */
     F(nvmlEventSetWait_v2, (eventset set, struct event * event, unsigned int ms))      \
     F(nvmlEventSetFree, (eventset set))
 
-/* And what may be missing: of 510 and of 470, and of drivers that know instances. */
+/* And what may be missing: functions of versions 510 and 470, and of drivers that
+ * support instances. */
 #define NVML_OPTIONAL(F)                                                               \
     F(nvmlDeviceGetComputeRunningProcesses_v3,                                         \
       (nvml_handle d, unsigned int *count, struct gpu_process *processes))             \
@@ -90,7 +91,7 @@ static struct {
     NVML_OPTIONAL(MEMBER)
 } nvml;
 static void *library;
-static int users; /* calls of nvml_open() without their nvml_close() */
+static int users; /* nvml_open() calls without their nvml_close() */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 static int symbols_find(void *object, struct error *err)
@@ -182,7 +183,7 @@ static bool device_fill(nvml_handle handle, nvml_handle gpu, int number,
     return true;
 }
 
-/* A GPU that this process may not use (a cgroup of Slurm's) has no number. */
+/* A GPU that this process may not use (by a cgroup of Slurm) has no number. */
 static int gpus_list(struct nvml_device devices[NVML_DEVICES_MAX])
 {
     unsigned int count = 0;
@@ -200,7 +201,7 @@ static int gpus_list(struct nvml_device devices[NVML_DEVICES_MAX])
     return n;
 }
 
-/* CUDA takes the beginning of a name, too. */
+/* CUDA accepts the beginning of a name, too. */
 static bool is_named(const char *uuid, const char *name, size_t length)
 {
     return length > strlen("GPU-") && strncmp(uuid, name, length) == 0;
@@ -285,7 +286,7 @@ enum nvml_answer nvml_memory(const struct nvml_device *device,
     return answer;
 }
 
-/* Instances have none. */
+/* Instances do not have it. */
 enum nvml_answer nvml_utilization(const struct nvml_device *device, double *percent)
 {
     struct utilization u = {0};

@@ -32,7 +32,7 @@ struct nvml_device {
 /* Open the library. RAYTRAIN_ENOTFOUND: there is none; RAYTRAIN_ENOTSUP: no driver, or
  * one that is too old. */
 int nvml_open(struct error *err);
-void nvml_close(void); /* as often as it was opened */
+void nvml_close(void); /* call it as often as nvml_open() */
 /* "550.54.14"; "": not known. */
 void nvml_driver_version(char version[NVML_VERSION_MAX]);
 
@@ -51,7 +51,7 @@ struct nvml_memory {
 };
 enum nvml_answer nvml_memory(const struct nvml_device *device,
                              struct nvml_memory *memory);
-/* How much of the last second or less a kernel was running, in percent. */
+/* The share of the last second or less in which a kernel was running, in percent. */
 enum nvml_answer nvml_utilization(const struct nvml_device *device, double *percent);
 
 /* May more than one process compute on it? */
@@ -63,7 +63,8 @@ struct nvml_process {
     int pid;
     uint64_t bytes; /* UINT64_MAX: not known */
 };
-/* Those that compute on the GPU. Returns how many are filled in, at most `most`. */
+/* The processes that compute on the GPU. Returns how many are filled in, at most
+ * `most`. */
 int nvml_processes(const struct nvml_device *device, struct nvml_process processes[],
                    int most);
 
@@ -71,16 +72,18 @@ int nvml_processes(const struct nvml_device *device, struct nvml_process process
 
 struct nvml_errors;
 
-/* Errors of these GPUs from now on; NULL: the driver does not report them. */
+/* Listen for errors of these GPUs from now on; NULL: the driver does not report
+ * them. */
 struct nvml_errors *nvml_errors_watch(const struct nvml_device devices[], int n);
-/* The next one: false if there is none. *at: of which GPU. Does not wait. */
+/* Get the next error, without waiting: false if there is none. *at: the index of its
+ * GPU. */
 bool nvml_errors_next(struct nvml_errors *errors, int *at, int *xid);
 void nvml_errors_free(struct nvml_errors *errors); /* NULL is fine */
 
-/* What this error means, in a few words. */
+/* A short description of the error. */
 const char *nvml_xid_text(int xid);
-/* Is the GPU, its memory or its link at fault, rather than a program? Then what runs on
- * another GPU may go well. */
+/* Is the GPU, its memory or its link at fault, rather than a program? Then another GPU
+ * may work. */
 bool nvml_xid_is_hardware(int xid);
 
 #endif

@@ -20,7 +20,8 @@
 #define PAGE      4096
 #define SYNC_MANY 5
 
-/* Numbers of the kernel, <linux/magic.h> and the file systems themselves. */
+/* Magic numbers of file systems, from <linux/magic.h> and the file systems
+ * themselves. */
 static const struct {
     unsigned long magic;
     const char *name;
@@ -67,7 +68,7 @@ static void facts_of_space(json_t *facts, const char *dir)
     json_object_set_new(facts, "read_only", json_boolean(fs.f_flag & ST_RDONLY));
 }
 
-/* The outcome of a step: true, or the reason; returns ok. */
+/* Set the outcome of a step: true, or the reason; returns ok. */
 static bool tried(json_t *facts, const char *step, bool ok)
 {
     json_object_set_new(facts, step, ok ? json_true() : json_string(strerror(errno)));
@@ -99,7 +100,7 @@ static void speed_try(json_t *facts, int fd, size_t n_bytes)
                         json_real((double)n_bytes / (took > 1e-9 ? took : 1e-9)));
 }
 
-/* Of a page that has changed. */
+/* Time the sync of a changed page. */
 static void sync_try(json_t *facts, int fd)
 {
     char page[PAGE];

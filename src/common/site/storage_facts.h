@@ -19,7 +19,7 @@
  */
 json_t *storage_facts(const char *dir, size_t n_bytes);
 
-/* The name of the type of the file system of path: "ext4", or "0x..." for others. */
+/* The name of the type of path's file system: "ext4", or "0x..." for unknown ones. */
 void storage_type(const char *path, char type[32]);
 
 #endif

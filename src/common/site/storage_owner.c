@@ -13,8 +13,8 @@
 #include "util/quote.h"
 #include "util/run_record.h"
 
-/* In a user namespace with few users, as in a container without root, all others have
- * the overflow id: who owns the directories above is not known. */
+/* In a user namespace with few users, such as a container without root, all other users
+ * have the overflow id: the owners of the directories above are not known. */
 static bool owners_hidden(const struct stat *st)
 {
     FILE *map = fopen("/proc/self/uid_map", "re");
@@ -31,7 +31,7 @@ static bool is_another(const struct stat *st)
     return st->st_uid != geteuid() && st->st_uid != 0 && !owners_hidden(st);
 }
 
-/* The directory of runs itself, which a group may share. */
+/* Check the directory of runs itself, which a group may share. */
 static void own_judge(const char *path, json_t *facts)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,7 +47,7 @@ static void own_judge(const char *path, json_t *facts)
     close(fd);
 }
 
-/* One directory of the path; false: *why says who may replace what is in it. */
+/* Check one directory of the path; false: *why says who may replace what is in it. */
 static bool part_judge(const char *path, bool above, char *why, size_t size)
 {
     char quoted[QUOTE_TEXT_MAX];
@@ -73,7 +73,7 @@ static bool part_judge(const char *path, bool above, char *why, size_t size)
     return true;
 }
 
-/* A path with all directories above it, from the root on. */
+/* Check a path with all directories above it, from the root on. */
 static bool path_judge(const char *path, char *why, size_t size)
 {
     char part[PATH_MAX];
