@@ -218,7 +218,6 @@ unlisted () {
 heads_later () {
 	cat <<-\EOT
 	worker/command
-	worker/session
 	worker/wireup
 	EOT
 }
@@ -247,7 +246,6 @@ headless () {
 one_file_later () {
 	cat <<-\EOT
 	worker/command
-	worker/session
 	worker/wireup
 	EOT
 }

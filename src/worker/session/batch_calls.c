@@ -1,6 +1,6 @@
 /*
- * batch_calls.c - the raytrain_batch_* functions, on top of preprocess/map_batch.h. They
- * are called in other threads than that of the session, so errors stay in the batch.
+ * batch_calls.c - the raytrain_batch_* functions, on top of preprocess/map_batch.h.
+ * Threads other than the session's call them, so errors stay in the batch.
  */
 #include <stdlib.h>
 #include <string.h>

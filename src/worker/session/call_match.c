@@ -1,17 +1,16 @@
 /*
  * call_match.c - do all ranks make the same collective call?
  *
- * Each such call of the user begins with one exchange on a communicator that carries
- * nothing else, and that names the call. If ranks do not make the same calls in the
- * same order, or not with the same arguments, all of them learn of it in that exchange,
- * and report what each of them did: the result is an error that says so, never a wrong
- * number or a hang.
+ * Each such call of the user begins with one exchange, on a communicator of its own,
+ * that names the call. If ranks do not make the same calls in the same order and with
+ * the same arguments, all of them learn of it in that exchange, and report what each of
+ * them did: the result is an error with that text, not a wrong number or a hang.
  *
- * The companion of a command that was asked to end before it used its session says so in
- * that exchange: then the training has stopped.
+ * If the companion of a command was asked to end before the command used its session,
+ * it tells the others in that exchange: then the training has stopped.
  *
- * A call whose memory is on a GPU is one of another kind than that with host memory. If ranks
- * disagree in that alone, all of them make the call again with host memory.
+ * A call with GPU memory is of another kind than one with host memory. If ranks
+ * disagree only in that, all of them make the call again with host memory.
  */
 #include "session/session.h"
 
@@ -22,14 +21,14 @@
 #include "session/collectives.h"
 #include "util/rank_list.h"
 
-/* What a rank did, in words. */
+/* What a rank did, as text. */
 struct call_text {
     char text[CALL_TEXT_MAX];
     int kind;
     bool ended;
 };
 
-/* The ranks whose text is that of rank `as`. */
+/* The ranks that have the same text as rank `as`. */
 static const char *ranks_as(const struct call_text *all, int size, int as, bool *in,
                             char list[RANK_LIST_MAX])
 {
@@ -64,7 +63,7 @@ static int disagreement_explain(const struct call_text *all, int size,
     return -1;
 }
 
-/* Is it a call that ranks may make with memory in different places? Its text tells all of
+/* May ranks make this call with memory in different places? Then its text names all of
  * the arguments. */
 static bool has_any_place(int kind)
 {
@@ -95,7 +94,7 @@ int session_over(raytrain_context *ctx, int rank, struct error *err)
                      rank);
 }
 
-/* -1: none. */
+/* The first rank that was asked to end; -1: none. */
 static int first_ended(const struct call_text *all, int size)
 {
     int r = 0;
@@ -105,10 +104,10 @@ static int first_ended(const struct call_text *all, int size)
     return all[r].ended ? r : -1;
 }
 
-/* COLLECTIVE: all ranks come here, or none. 1 on every rank, instead of -1: they are to make
- * the call again, with host memory. */
-static int disagreement(raytrain_context *ctx, const struct session_call *call,
-                        struct error *err)
+/* COLLECTIVE: all ranks call it, or none. 1 on every rank, instead of -1: they must
+ * make the call again, with host memory. */
+static int call_disagreement(raytrain_context *ctx, const struct session_call *call,
+                             struct error *err)
 {
     struct comm *comm = ctx->user;
     struct call_text mine = {.kind = (int)call->kind, .ended = ctx->ended_on_request},
@@ -129,7 +128,7 @@ static int disagreement(raytrain_context *ctx, const struct session_call *call,
     return rc;
 }
 
-/* 1: as disagreement(); the contents of buf are undefined then. */
+/* 1: as call_disagreement(); then the contents of buf are undefined. */
 static int match(raytrain_context *ctx, const struct session_call *call, void *buf,
                  size_t n, enum comm_type type, enum comm_op op, struct error *err)
 {
@@ -137,7 +136,7 @@ static int match(raytrain_context *ctx, const struct session_call *call, void *b
     struct comm *comm = session_user_comm(ctx, err);
     bool same = true;
 
-    if (ctx->over) /* the others make no calls any more */
+    if (ctx->over) /* the other ranks make no calls any more */
         return error_set(err, RAYTRAIN_ESTOPPED, "stopped on request");
     if (backend->ops->on_call && backend->ops->on_call(backend, err) < 0)
         return -1;
@@ -146,7 +145,7 @@ static int match(raytrain_context *ctx, const struct session_call *call, void *b
     if (!comm || comm->ops->allreduce_matched(comm, call->kind, buf, n, type, op, &same,
                                               err) < 0)
         return -1;
-    return same ? 0 : disagreement(ctx, call, err);
+    return same ? 0 : call_disagreement(ctx, call, err);
 }
 
 int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
@@ -169,7 +168,7 @@ int session_match(raytrain_context *ctx, const struct session_call *call, void *
                                "the workers do not agree on where their memory is");
 }
 
-/* A number as two, of which the minima tell whether all ranks have the same. */
+/* A number as two, whose minima show whether it is the same on all ranks. */
 static void lanes_fill(int64_t lanes[2], uint64_t number)
 {
     lanes[0] = (int64_t)(number >> 1);
@@ -184,7 +183,7 @@ int session_match_arguments(raytrain_context *ctx, const struct session_call *ca
     lanes_fill(lanes, arguments);
     if (session_match(ctx, call, lanes, 2, COMM_INT64, COMM_MIN, err) < 0)
         return -1;
-    return lanes[0] == -lanes[1] ? 0 : disagreement(ctx, call, err);
+    return lanes[0] == -lanes[1] ? 0 : call_disagreement(ctx, call, err);
 }
 
 int session_match_devices(raytrain_context *ctx, const struct session_call *call,
@@ -198,5 +197,5 @@ int session_match_devices(raytrain_context *ctx, const struct session_call *call
     *devices = rc == 0;
     if (rc < 0)
         return -1;
-    return rc > 0 || lanes[0] == -lanes[1] ? 0 : disagreement(ctx, call, err);
+    return rc > 0 || lanes[0] == -lanes[1] ? 0 : call_disagreement(ctx, call, err);
 }

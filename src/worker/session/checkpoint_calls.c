@@ -7,8 +7,8 @@
 #include "session/checkpoints.h"
 #include "session/collectives.h"
 
-/* Those of raytrain_get_checkpoint() and raytrain_checkpoint_open() can be read; all
- * others are being written. */
+/* Checkpoints from raytrain_get_checkpoint() and raytrain_checkpoint_open() can be
+ * read; all others are being written. */
 static bool is_restored(const raytrain_checkpoint *ck)
 {
     return ck && checkpoint_is_restored(ck);
@@ -45,14 +45,14 @@ int session_readable(raytrain_checkpoint *ck, const char *call)
 raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx)
 {
     if (!ctx) {
-        session_null(ctx, "raytrain_checkpoint_create", "context");
+        session_null(ctx, __func__, "context");
         return NULL;
     }
     return checkpoint_create(&ctx->error);
 }
 
-/* Memory for the copy is made ready while the checkpoint is being filled, or while what was
- * restored is in use. */
+/* Prepare memory for the copy while the checkpoint is being filled, or while the
+ * restored one is in use. */
 static void snapshot_expect(raytrain_checkpoint *ck, const char *name,
                             const raytrain_tensor *tensor, const raytrain_slab *slab)
 {
@@ -104,7 +104,7 @@ int raytrain_checkpoint_put_shard(raytrain_checkpoint *ck, const char *name,
                                   const raytrain_slab *slab)
 {
     if (!slab)
-        return session_null(NULL, "raytrain_checkpoint_put_shard", "slab");
+        return session_null(NULL, __func__, "slab");
     return put(ck, "raytrain_checkpoint_put_shard", name, tensor, slab, NULL, NULL);
 }
 
@@ -113,7 +113,7 @@ int raytrain_checkpoint_give(raytrain_checkpoint *ck, const char *name,
                              raytrain_release release, void *arg)
 {
     if (!release)
-        return session_null(NULL, "raytrain_checkpoint_give", "release function");
+        return session_null(NULL, __func__, "release function");
     return put(ck, "raytrain_checkpoint_give", name, tensor, slab, release, arg);
 }
 
@@ -146,7 +146,7 @@ int raytrain_checkpoint_overlap(raytrain_checkpoint *ck)
 int raytrain_checkpoint_fence(raytrain_context *ctx)
 {
     if (!ctx)
-        return session_null(ctx, "raytrain_checkpoint_fence", "context");
+        return session_null(ctx, __func__, "context");
     return session_status(ctx, saving_fence(ctx->saving, &ctx->error));
 }
 
@@ -167,7 +167,7 @@ int raytrain_checkpoint_wait(raytrain_context *ctx)
     const struct session_call call = {CALL_CHECKPOINT_WAIT, wait_say, NULL};
 
     if (!ctx)
-        return session_null(ctx, "raytrain_checkpoint_wait", "context");
+        return session_null(ctx, __func__, "context");
     collective_wait_begin(&ctx->waiting, "checkpoint wait");
     if (session_match_arguments(ctx, &call, 0, &ctx->error) < 0)
         return session_status(ctx, -1);
@@ -188,7 +188,7 @@ int64_t raytrain_durable_iteration(const raytrain_context *ctx)
 raytrain_checkpoint *raytrain_get_checkpoint(raytrain_context *ctx)
 {
     if (!ctx)
-        session_null(ctx, "raytrain_get_checkpoint", "context");
+        session_null(ctx, __func__, "context");
     return ctx ? ctx->restored : NULL;
 }
 
@@ -200,7 +200,7 @@ int raytrain_checkpoint_info(raytrain_checkpoint *ck, const char *name,
     if (bad)
         return bad;
     if (!name || !info)
-        return session_null(NULL, "raytrain_checkpoint_info", name ? "tensor" : "name");
+        return session_null(NULL, __func__, name ? "tensor" : "name");
     return session_status(NULL, checkpoint_info(ck, name, info, session_error(NULL)));
 }
 
@@ -234,7 +234,7 @@ int raytrain_checkpoint_get_shard(raytrain_checkpoint *ck, const char *name,
                                   const raytrain_slab *slab)
 {
     if (!slab)
-        return session_null(NULL, "raytrain_checkpoint_get_shard", "slab");
+        return session_null(NULL, __func__, "slab");
     return get(ck, "raytrain_checkpoint_get_shard", name, tensor, slab);
 }
 

@@ -2,10 +2,10 @@
  * checkpoint_schedule.c - raytrain_should_checkpoint(): is a checkpoint due with the
  * next report? Either by run_config.checkpoint_config, or because a stop is coming.
  *
- * The decision uses only what is the same on every rank: iterations, and time_total_s
- * as reports have combined it. It looks one iteration ahead, and assumes that it takes
- * as long as the previous one: what becomes due during that iteration is due when it is
- * reported.
+ * The decision uses only values that are the same on every rank: iterations, and
+ * time_total_s as reports have combined it. It looks one iteration ahead, and assumes
+ * that it takes as long as the previous one: a checkpoint that becomes due during that
+ * iteration is due when it is reported.
  */
 #include "session/session.h"
 
@@ -52,7 +52,7 @@ static bool is_due(const raytrain_context *ctx)
     return interval > 0 && s->total + s->took - s->saved >= interval;
 }
 
-/* A setting has no effect: warn. */
+/* Warn of a setting that has no effect. */
 static void unheard_note(raytrain_context *ctx)
 {
     const struct checkpoint_config *cfg =

@@ -1,6 +1,7 @@
 /*
- * collective_calls.c - the collectives of raytrain.h: allreduce, also of 16-bit floats;
- * broadcast; allgather; barrier. And how ranks agree on such a call with GPU memory.
+ * collective_calls.c - the collectives of raytrain.h in host memory: allreduce, also of
+ * 16-bit floats; broadcast; allgather; barrier; and how ranks agree on such a call with
+ * GPU memory, which reduce/collective_tensors.c makes.
  */
 #include "session/collective_calls.h"
 
@@ -76,7 +77,7 @@ static void reduction_say(const void *arg, char text[CALL_TEXT_MAX])
 
 #define WIDENED_MAX ((size_t)1 << 20) /* elements at a time */
 
-/* COLLECTIVE. Rounded once, at the end. */
+/* COLLECTIVE. Results are rounded once, at the end. */
 static int allreduce_widened(struct comm *comm, const struct reducible *type,
                              uint16_t *data, size_t n, enum comm_op combine,
                              struct error *err)
@@ -98,7 +99,7 @@ static int allreduce_widened(struct comm *comm, const struct reducible *type,
     return rc;
 }
 
-/* Small data are combined by the matched allreduce itself. */
+/* The matched allreduce itself combines small data. */
 static int allreduce(raytrain_context *ctx, void *data, size_t n, raytrain_dtype dtype,
                      raytrain_op op)
 {
@@ -142,9 +143,9 @@ int raytrain_allreduce(raytrain_context *ctx, void *data, size_t n,
                        raytrain_dtype dtype, raytrain_op op)
 {
     if (!ctx)
-        return session_null(ctx, "raytrain_allreduce", "context");
+        return session_null(ctx, __func__, "context");
     if (!data && n > 0)
-        return session_null(ctx, "raytrain_allreduce", "buffer");
+        return session_null(ctx, __func__, "buffer");
     return session_status(ctx, allreduce(ctx, data, n, dtype, op));
 }
 
@@ -209,9 +210,9 @@ int session_broadcast_match(raytrain_context *ctx, size_t n_bytes, int root,
 int raytrain_broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root)
 {
     if (!ctx)
-        return session_null(ctx, "raytrain_broadcast", "context");
+        return session_null(ctx, __func__, "context");
     if (!data && n_bytes > 0)
-        return session_null(ctx, "raytrain_broadcast", "buffer");
+        return session_null(ctx, __func__, "buffer");
     return session_status(ctx, broadcast(ctx, data, n_bytes, root));
 }
 
@@ -230,8 +231,8 @@ static int allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
 
     if (n_bytes > SIZE_MAX / (size_t)ctx->comm->size)
         return error_set(&ctx->error, RAYTRAIN_EINVAL,
-                         "raytrain_allgather: %zu bytes of each of %d workers are more "
-                         "than there can be",
+                         "raytrain_allgather: %zu bytes from each of %d workers are "
+                         "larger than any memory",
                          n_bytes, ctx->comm->size);
     if (ctx->comm->size == 1) {
         if (n_bytes > 0)
@@ -260,9 +261,9 @@ int raytrain_allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
                        void *recv)
 {
     if (!ctx)
-        return session_null(ctx, "raytrain_allgather", "context");
+        return session_null(ctx, __func__, "context");
     if ((!send || !recv) && n_bytes > 0)
-        return session_null(ctx, "raytrain_allgather", "buffer");
+        return session_null(ctx, __func__, "buffer");
     return session_status(ctx, allgather(ctx, send, n_bytes, recv));
 }
 
@@ -280,7 +281,7 @@ int raytrain_barrier(raytrain_context *ctx)
     const struct session_call call = {CALL_BARRIER, barrier_say, NULL};
 
     if (!ctx)
-        return session_null(ctx, "raytrain_barrier", "context");
+        return session_null(ctx, __func__, "context");
     if (ctx->comm->size == 1)
         return RAYTRAIN_OK;
     collective_wait_begin(&ctx->waiting, "barrier");

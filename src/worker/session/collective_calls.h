@@ -1,11 +1,11 @@
 /*
- * collective_calls.h - how ranks agree on a collective call whose memory, on this rank, is on
- * a GPU.
+ * collective_calls.h - how ranks agree on a collective call for which this rank has GPU
+ * memory.
  *
  * COLLECTIVE over at least two ranks, instead of the call of raytrain.h. They check its
- * arguments as that does, and leave an error in the context: -1. *devices: all ranks make this
- * call, with GPU memory; nothing has been communicated yet. Else all of them make the call
- * of raytrain.h, with host memory.
+ * arguments as that does: -1, with the error in the context. *devices: all ranks make
+ * this call with GPU memory; no data have been exchanged yet. Else all of them make the
+ * call of raytrain.h with host memory.
  */
 #ifndef RAYTRAIN_SESSION_COLLECTIVE_CALLS_H
 #define RAYTRAIN_SESSION_COLLECTIVE_CALLS_H

@@ -9,8 +9,8 @@
 /*
  * call_match.c: each collective call of the user begins with a check that all ranks
  * make the same call. If they do not: -1 and RAYTRAIN_ECOMM on every rank, with what
- * each of them did. But RAYTRAIN_ESTOPPED on every rank, from this call and all later ones,
- * if what trains on some rank was asked to end, and makes no call.
+ * each of them did. But if what trains on some rank was asked to end, and makes no
+ * call: RAYTRAIN_ESTOPPED on every rank, from this call and all later ones.
  */
 enum session_call_kind {
     CALL_REPORT,
@@ -35,7 +35,7 @@ enum session_call_kind {
 
 struct session_call {
     enum session_call_kind kind;
-    /* What this rank did, in words: "called raytrain_barrier()". */
+    /* What this rank did, as text: "called raytrain_barrier()". */
     void (*say)(const void *arg, char text[CALL_TEXT_MAX]);
     const void *arg;
 };
@@ -47,10 +47,10 @@ int session_match(raytrain_context *ctx, const struct session_call *call, void *
 /* All ranks have learned that what trains on rank `rank` was asked to end: -1, and
  * RAYTRAIN_ESTOPPED in err. */
 int session_over(raytrain_context *ctx, int rank, struct error *err);
-/* With a number that stands for the arguments; its lowest bit does not count. */
+/* The same with a number that represents the arguments; its lowest bit is ignored. */
 int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
                             uint64_t arguments, struct error *err);
-/* The same for a call whose memory is on a GPU. *devices: so it is on all ranks. Else they
+/* The same for a call with GPU memory. *devices: all ranks have GPU memory. Else they
  * make the call again, with host memory. */
 int session_match_devices(raytrain_context *ctx, const struct session_call *call,
                           uint64_t arguments, bool *devices, struct error *err);

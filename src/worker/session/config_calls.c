@@ -38,7 +38,7 @@ static int type_error(raytrain_context *ctx, const char *key, const char *expect
                      expected, found);
 }
 
-/* The object's value for the first n characters of a key; NULL: none. */
+/* The object's value for the first n characters of a key, or NULL. */
 static json_t *part_find(json_t *object, const char *key, size_t n)
 {
     const char *name;

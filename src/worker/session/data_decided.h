@@ -12,11 +12,11 @@ struct data_decisions {
     struct decided_texts {
         char **texts;
         size_t n;
-    } missing,      /* none: as usual */
+    } missing,      /* none: the defaults */
         words;      /* names of columns of the training set */
-    bool has_words; /* they are decided */
-    bool by_file; /* a run that began before there were decisions: each dataset has its
-                     own, as it had */
+    bool has_words; /* words is decided */
+    /* The run began with a version without decisions: each file decides, as before. */
+    bool by_file;
 };
 
 #endif

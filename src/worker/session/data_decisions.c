@@ -1,4 +1,4 @@
-/* data_decisions.c - see data_decisions.h. */
+/* data_decisions.c - decides what data mean, and keeps the decisions in checkpoints. */
 #include "config.h"
 #include "session/session.h"
 
@@ -43,7 +43,8 @@ static int texts_reserve(struct decided_texts *t, size_t n, struct error *err)
     return t->texts ? 0 : error_no_memory(err);
 }
 
-static int text_add(struct decided_texts *t, const char *text, struct error *err)
+static int decided_text_add(struct decided_texts *t, const char *text,
+                            struct error *err)
 {
     t->texts[t->n] = strdup(text);
     if (!t->texts[t->n])
@@ -98,8 +99,9 @@ static int texts_take(struct decided_texts *t, const raytrain_checkpoint *ck,
     json_array_foreach(list, i, item)
     {
         if (rc == 0)
-            rc = json_is_string(item) ? text_add(t, json_string_value(item), err)
-                                      : damaged(ck, name, err);
+            rc = json_is_string(item)
+                     ? decided_text_add(t, json_string_value(item), err)
+                     : damaged(ck, name, err);
     }
     json_decref(list);
     return rc;
@@ -182,7 +184,7 @@ int data_decisions_start(raytrain_context *ctx, struct error *err)
         return 0;
     rc = texts_reserve(&d->missing, train->n_missing, err);
     for (size_t i = 0; rc == 0 && i < train->n_missing; i++)
-        rc = text_add(&d->missing, train->missing[i], err);
+        rc = decided_text_add(&d->missing, train->missing[i], err);
     return rc;
 }
 
@@ -211,7 +213,7 @@ int data_decisions_learn(raytrain_context *ctx, const struct dataset_config *cfg
 
         /* A name that is not UTF-8 cannot be kept. */
         if (c->kind == FRAME_WORDS && utf8_length(c->name) >= 0)
-            rc = text_add(&d->words, c->name, err);
+            rc = decided_text_add(&d->words, c->name, err);
     }
     d->has_words = rc == 0;
     return rc;

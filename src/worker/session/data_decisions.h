@@ -1,10 +1,10 @@
 /*
- * data_decisions.h - what the data of a run mean, where their files do not say it:
+ * data_decisions.h - what the data of a run mean where their files do not define it:
  * whether LIBSVM text numbers features from 0 or from 1 on, which texts mean a missing
  * value, and which columns have words, even if all of them look like numbers in another
- * file. It is decided once, over all datasets of the run, is kept in its
- * checkpoints, and is obeyed when the run goes on, and by predictions. What the
- * configuration says about a dataset itself comes before it.
+ * file. It is decided once, over all datasets of the run, kept in its checkpoints, and
+ * used when the run continues and by predictions. What the configuration sets for a
+ * dataset has precedence.
  */
 #ifndef RAYTRAIN_SESSION_DATA_DECISIONS_H
 #define RAYTRAIN_SESSION_DATA_DECISIONS_H
@@ -13,21 +13,22 @@
 
 void data_decisions_clear(struct data_decisions *d);
 
-/* Once the checkpoint to start from is known. */
+/* Call it once the checkpoint to start from is known. */
 int data_decisions_start(raytrain_context *ctx, struct error *err);
 
-/* What a checkpoint keeps; *has: it keeps some. On this rank alone. */
+/* Load the decisions of a checkpoint; *has: it has some. On this rank only. */
 int data_decisions_load(struct data_decisions *d, raytrain_checkpoint *ck, bool *has,
                         struct error *err);
 int data_decisions_save(const struct data_decisions *d, raytrain_checkpoint *ck,
                         struct error *err);
 
-/* COLLECTIVE: *obeying is cfg with what is decided, which may be found out here; it
- * borrows from both. */
+/* COLLECTIVE: *obeying is cfg with the decisions, which may be made here; it borrows
+ * from both. */
 int data_decisions_obey(raytrain_context *ctx, const struct dataset_config *cfg,
                         struct dataset_config *obeying, struct error *err);
 
-/* A dataset of this run has been opened: if it is the training set, its columns decide. */
+/* A dataset of this run has been opened: if it is the training set, its columns
+ * decide. */
 int data_decisions_learn(raytrain_context *ctx, const struct dataset_config *cfg,
                          const raytrain_dataset *ds, struct error *err);
 

@@ -62,7 +62,7 @@ int session_dataset_open(raytrain_context *ctx, const struct dataset_config *cfg
     return rc;
 }
 
-/* This rank's part of opening: the shard, at its position in the checkpoint. */
+/* This rank's part of opening: open the shard at its position in the checkpoint. */
 static int shard_open(raytrain_context *ctx, size_t i, struct comm *node,
                       raytrain_dataset **shard, struct error *err)
 {
@@ -145,7 +145,7 @@ static raytrain_dataset *shard_get(raytrain_context *ctx, const char *name)
 raytrain_dataset *raytrain_get_dataset_shard(raytrain_context *ctx, const char *name)
 {
     if (!ctx || !name) {
-        session_null(ctx, "raytrain_get_dataset_shard", ctx ? "name" : "context");
+        session_null(ctx, __func__, ctx ? "name" : "context");
         return NULL;
     }
     return shard_get(ctx, name);
@@ -180,7 +180,7 @@ int raytrain_dataset_column_info(raytrain_dataset *ds, const char *column,
 int raytrain_dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows)
 {
     if (!ds)
-        return session_null(NULL, "raytrain_dataset_set_batch_size", "dataset");
+        return session_null(NULL, __func__, "dataset");
     return session_status(NULL, dataset_set_batch_size(ds, rows, session_error(NULL)));
 }
 
@@ -189,7 +189,7 @@ int raytrain_dataset_next(raytrain_dataset *ds, uint64_t *rows)
     int rc;
 
     if (!ds || !rows)
-        return session_null(NULL, "raytrain_dataset_next", ds ? "rows" : "dataset");
+        return session_null(NULL, __func__, ds ? "rows" : "dataset");
     rc = dataset_next(ds, rows, session_error(NULL));
     if (rc > 0)
         *rows = 0;
@@ -218,7 +218,7 @@ int raytrain_dataset_to_device(raytrain_dataset *ds, raytrain_device device,
                                int device_id)
 {
     if (!ds)
-        return session_null(NULL, "raytrain_dataset_to_device", "dataset");
+        return session_null(NULL, __func__, "dataset");
     return session_status(NULL, place_set(ds, device, device_id, session_error(NULL)));
 }
 
@@ -262,7 +262,7 @@ const char *raytrain_dataset_word(raytrain_dataset *ds, const char *column,
     size_t n;
 
     if (!ds || !column) {
-        session_null(NULL, "raytrain_dataset_word", ds ? "column" : "dataset");
+        session_null(NULL, __func__, ds ? "column" : "dataset");
         return NULL;
     }
     words = dataset_words(ds, column, session_error(NULL));

@@ -1,4 +1,4 @@
-/* dataset_watch.c - see dataset_watch.h. */
+/* dataset_watch.c - stops a conversion on request, and reports that it continues. */
 #include "session/dataset_watch.h"
 
 #include "rank/event.h"
@@ -10,7 +10,8 @@
 #define PROGRESS_FIRST_S 2.0
 #define PROGRESS_S       10.0
 
-/* The ranks agree on an error, so it is enough if one of them has got the request. */
+/* The ranks agree on an error, so it is enough if one of them has received the
+ * request. */
 static int proceed(void *arg, struct error *err)
 {
     struct dataset_watch *w = arg;

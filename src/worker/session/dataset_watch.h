@@ -1,6 +1,7 @@
 /*
  * dataset_watch.h - what a session does while the text of a dataset is converted, which
- * may take long: a request to stop ends it, and the launcher hears that it goes on.
+ * may take long: a request to stop ends the conversion, and the launcher gets its
+ * progress.
  */
 #ifndef RAYTRAIN_SESSION_DATASET_WATCH_H
 #define RAYTRAIN_SESSION_DATASET_WATCH_H
@@ -11,11 +12,11 @@
 struct dataset_watch {
     raytrain_context *ctx;
     const char *dataset;
-    double began, next; /* when, and when the launcher hears of it next */
+    double began, next; /* when it began, and when progress is reported next */
     struct text_watch watch;
 };
 
-/* Returns the watch for struct dataset_env; both pointers stay the caller's. */
+/* Returns the watch for struct dataset_env; the caller owns both pointers. */
 const struct text_watch *dataset_watch_begin(struct dataset_watch *w,
                                              raytrain_context *ctx,
                                              const char *dataset);

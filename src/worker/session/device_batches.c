@@ -1,8 +1,8 @@
 /*
- * device_batches.c - batches of a dataset on a GPU: a place of dataset.h, with the columns
- * one after the other in the slots of a feed (device/feed.h).
+ * device_batches.c - batches of a dataset on a GPU: a place of dataset.h, with the
+ * columns one after the other in the slots of a feed (device/feed.h).
  *
- * All columns are copied whose rows are of one size: numbers, and the codes of words.
+ * Columns whose rows have one size are copied: numbers, and the codes of words.
  */
 #include "session/session.h"
 
@@ -12,7 +12,7 @@
 #include "device/feed.h"
 #include "session/datasets.h"
 
-#define ALIGNMENT ((size_t)256) /* as of memory that a GPU allocates */
+#define ALIGNMENT ((size_t)256) /* that of memory which a GPU allocates */
 #define ELSEWHERE SIZE_MAX
 
 struct device_batches {
@@ -28,7 +28,7 @@ static bool is_copied(const struct frame_column *c)
     return c->kind == FRAME_NUMBERS || c->kind == FRAME_WORDS;
 }
 
-/* Where the columns of a batch go. The bytes of all. */
+/* Find the places of the columns of a batch. Returns the bytes of all. */
 static size_t places_find(const struct device_batches *b, const struct frame *batch,
                           size_t *places)
 {

@@ -1,4 +1,4 @@
-/* device_calls.c - the calls of raytrain.h about devices as such. */
+/* device_calls.c - the call of raytrain.h that sets the stream of a device. */
 #include "device/device.h"
 #include "session/session.h"
 
@@ -11,7 +11,7 @@ int raytrain_set_stream(raytrain_context *ctx, raytrain_device device, int devic
         return session_null(ctx, __func__, "context");
     if (device == RAYTRAIN_HOST) {
         error_set(err, RAYTRAIN_EINVAL,
-                  "%s: the host has no streams: the device is RAYTRAIN_CUDA or "
+                  "%s: the host has no streams: pass RAYTRAIN_CUDA or "
                   "RAYTRAIN_HIP",
                   __func__);
         return RAYTRAIN_EINVAL;

@@ -1,9 +1,9 @@
 /*
  * device_tensors.c - tensors of checkpoints whose data are on a device.
  *
- * What is put is copied when the report takes a snapshot (saving.h). What is read comes piece
- * by piece through pinned memory: while the GPU copies one, the next is read. If it is
- * large, a few threads read, as for host memory.
+ * Tensors that are put are copied when the report takes a snapshot (saving.h). Reading
+ * goes through pinned memory, piece by piece: while the GPU copies one, the next is
+ * read. Large tensors are read by a few threads, as for host memory.
  */
 #include "session/session.h"
 
@@ -29,8 +29,8 @@ int session_device_put_check(const char *name, const raytrain_tensor *tensor,
     return rc < 0 ? error_prefix(err, "tensor %s", quote(name, quoted)) : 0;
 }
 
-/* Does the checkpoint have this tensor, with this slab? *host is the tensor without data.
- */
+/* Does the checkpoint have this tensor, with this slab? *host is the tensor without
+ * data. */
 static int get_check(raytrain_checkpoint *ck, const char *name, raytrain_tensor *host,
                      const raytrain_slab *slab, struct error *err)
 {
@@ -48,14 +48,14 @@ static int get_check(raytrain_checkpoint *ck, const char *name, raytrain_tensor 
 
 /* ---- Reading, by several threads ---- */
 
-/* One of them reads each `of`-th piece into memory of its lane. */
+/* One thread, which reads every `of`-th piece into memory of its lane. */
 struct piece_reader {
     raytrain_checkpoint *ck;
     const char *name;
     raytrain_tensor host;
     const raytrain_slab *slab;
     const struct device_store *store;
-    atomic_bool *failed; /* any of them; the others stop then */
+    atomic_bool *failed; /* a thread has failed, and the others stop */
     int lane, of;
     int rc;
     struct error err;
@@ -106,7 +106,7 @@ static void *reader_run(void *arg)
     return NULL;
 }
 
-/* All that `all` describes, by so many threads: this one, too. */
+/* Read all that `all` describes, by n threads, including this one. */
 static int readers_run(const struct piece_reader *all, int n, struct error *err)
 {
     struct piece_reader readers[DEVICE_LANES_MAX];
@@ -120,7 +120,7 @@ static int readers_run(const struct piece_reader *all, int n, struct error *err)
     for (int i = 1; i < n; i++)
         readers[i].started =
             thread_start(&readers[i].thread, reader_run, &readers[i], NULL) == 0;
-    /* This thread takes the shares that got no thread. */
+    /* This thread takes the shares for which no thread could be started. */
     for (int i = 0; i < n; i++)
         if (!readers[i].started)
             reader_run(&readers[i]);
@@ -134,7 +134,7 @@ static int readers_run(const struct piece_reader *all, int n, struct error *err)
     return rc;
 }
 
-/* Files of other programs are read by HDF5, in this thread. */
+/* Files of other programs are read by HDF5, in this thread only. */
 static int readers_wanted(const raytrain_checkpoint *ck, uint64_t bytes)
 {
     int n = checkpoint_is_verified(ck) ? slab_readers(bytes) : 1;
@@ -142,7 +142,7 @@ static int readers_wanted(const raytrain_checkpoint *ck, uint64_t bytes)
     return n < DEVICE_LANES_MAX ? n : DEVICE_LANES_MAX;
 }
 
-/* A slab that is not empty, of a tensor that the checkpoint has. */
+/* Read a slab that is not empty, of a tensor that the checkpoint has. */
 static int slab_get(raytrain_checkpoint *ck, const char *name,
                     const raytrain_tensor *tensor, const raytrain_tensor *host,
                     const raytrain_slab *slab, struct error *err)

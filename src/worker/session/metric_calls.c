@@ -1,6 +1,6 @@
 /*
- * metric_calls.c - metrics that are no numbers to be combined: integers, texts and
- * vectors, which wait for the next report. Those of rank 0 get into its line.
+ * metric_calls.c - metrics that are not combined: integers, texts and vectors, which
+ * are kept for the next report. Those of rank 0 are written to its line.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@ int session_metric_name_check(const char *call, const char *name, struct error *
                          call, quote(name, quoted), RAYTRAIN_NAME_MAX);
     if (report_line_reserves(name))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "%s: every report has a \"%s\" of its own: choose another "
+                         "%s: every report has a \"%s\" already: choose another "
                          "name for this metric",
                          call, name);
     return 0;
@@ -49,8 +49,8 @@ static int typed_set(raytrain_context *ctx, const char *call, const char *name,
     return 0;
 }
 
-static int text_set(raytrain_context *ctx, const char *call, const char *name,
-                    const char *text, struct error *err)
+static int metric_text_set(raytrain_context *ctx, const char *call, const char *name,
+                           const char *text, struct error *err)
 {
     json_t *value;
 
@@ -71,16 +71,15 @@ static int vector_length_check(const char *call, size_t n, struct error *err)
 {
     if (n > 0 && n <= RAYTRAIN_METRIC_VECTOR_MAX)
         return 0;
-    return error_set(
-        err, RAYTRAIN_EINVAL,
-        "%s: the vector has %zu elements; 1 to %d are possible. Put larger "
-        "arrays into a checkpoint",
-        call, n, RAYTRAIN_METRIC_VECTOR_MAX);
+    return error_set(err, RAYTRAIN_EINVAL,
+                     "%s: the vector has %zu elements; 1 to %d are allowed. Put larger "
+                     "arrays into a checkpoint",
+                     call, n, RAYTRAIN_METRIC_VECTOR_MAX);
 }
 
 /* ---- What a command reports ---- */
 
-/* JSON has no word for NaN: null; infinities are words of ours. */
+/* NaN is null, since JSON has no NaN; infinities are texts. */
 static bool is_element(const json_t *value)
 {
     return json_is_number(value) || json_is_null(value) || isinf(metric_value(value));
@@ -119,13 +118,13 @@ int session_typed_take(raytrain_context *ctx, const char *call, const json_t *me
     json_object_foreach((json_t *)metrics, name, value)
     {
         if (json_is_string(value))
-            rc = text_set(ctx, call, name, json_string_value(value), err);
+            rc = metric_text_set(ctx, call, name, json_string_value(value), err);
         else if (json_is_integer(value))
             rc = typed_set(ctx, call, name, json_incref(value), err);
         else if (!json_is_array(value))
             rc = error_set(err, RAYTRAIN_EINVAL,
-                           "%s: metric \"%.80s\" is no text, integer or vector", call,
-                           name);
+                           "%s: metric \"%.80s\" is not a text, integer or vector",
+                           call, name);
         else if ((rc = elements_check(call, name, value, err)) == 0)
             rc = typed_set(ctx, call, name, json_incref(value), err);
         if (rc < 0)
@@ -152,7 +151,7 @@ int raytrain_set_metric_text(raytrain_context *ctx, const char *name, const char
 
     if (!ctx)
         return session_null(ctx, call, "context");
-    return session_status(ctx, text_set(ctx, call, name, text, &ctx->error));
+    return session_status(ctx, metric_text_set(ctx, call, name, text, &ctx->error));
 }
 
 int raytrain_set_metric_vector(raytrain_context *ctx, const char *name,

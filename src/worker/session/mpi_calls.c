@@ -10,7 +10,7 @@ int raytrain_mpi_comm_f(raytrain_context *ctx, MPI_Fint *comm)
     int rc;
 
     if (!comm)
-        return session_null(ctx, "raytrain_mpi_comm_f", "place for the communicator");
+        return session_null(ctx, __func__, "place for the communicator");
     rc = raytrain_mpi_comm(ctx, &c);
     *comm = MPI_Comm_c2f(c);
     return rc;

@@ -1,5 +1,6 @@
 /*
- * open_calls.c - open any checkpoint, or a plain HDF5 file; close it; walk the names.
+ * open_calls.c - opens any checkpoint, or a plain HDF5 file; closes it; lists its
+ * names.
  */
 #include "config.h"
 #include "session/session.h"
@@ -27,12 +28,12 @@ struct session_opened {
 
 /* What rank 0 sends. */
 struct target {
-    bool is_own;         /* of this run: saves of this run must end before */
-    bool is_dir;         /* of a run, whose best checkpoint it is */
+    bool is_own;         /* of this run, whose saves must end before */
+    bool is_dir;         /* a run, whose best checkpoint is opened */
     char path[PATH_MAX]; /* absolute */
 };
 
-static bool same_file(const char *a, const char *b)
+static bool is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
 
@@ -40,7 +41,7 @@ static bool same_file(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-static bool is_directory(const char *path)
+static bool path_is_directory(const char *path)
 {
     struct stat st;
 
@@ -69,12 +70,12 @@ static int target_find(const raytrain_context *ctx, const char *path, struct tar
 
     if (path_set(t, path ? path : ctx->env.run_dir, err) < 0)
         return -1;
-    t->is_dir = is_directory(t->path);
+    t->is_dir = path_is_directory(t->path);
     strcpy(parent, t->path);
     slash = strrchr(parent, '/');
     if (slash && slash > parent)
         *slash = '\0';
-    t->is_own = same_file(t->is_dir ? t->path : parent, ctx->env.run_dir);
+    t->is_own = is_same_file(t->is_dir ? t->path : parent, ctx->env.run_dir);
     return 0;
 }
 
@@ -91,7 +92,7 @@ static int target_choose(struct target *t, struct error *err)
         return -1;
     rc = best ? path_set(t, best, err)
               : error_set(err, RAYTRAIN_ENOTFOUND,
-                          "%s: there is no complete checkpoint in this directory: name "
+                          "%s: this directory has no complete checkpoint: name "
                           "the directory of a run, a checkpoint or an HDF5 file",
                           dir);
     free(best);
@@ -158,7 +159,7 @@ raytrain_checkpoint *raytrain_checkpoint_open(raytrain_context *ctx, const char 
     const struct session_call call = {CALL_OPEN, open_say, path};
 
     if (!ctx) {
-        session_null(ctx, "raytrain_checkpoint_open", "context");
+        session_null(ctx, __func__, "context");
         return NULL;
     }
     collective_wait_begin(&ctx->waiting, "open checkpoint");

@@ -1,7 +1,7 @@
 /*
- * predict_calls.c - the raytrain_predictor_* functions, and what a prediction is in a
- * session: its input is the dataset PREDICT_DATASET, its model the checkpoint that the
- * attempt starts from, and after some of its rounds there is a report.
+ * predict_calls.c - the raytrain_predictor_* functions, and a prediction in a session:
+ * its input is the dataset PREDICT_DATASET, its model the checkpoint from which the
+ * attempt starts, and it reports after some of its rounds.
  */
 #include "session/session.h"
 
@@ -16,8 +16,8 @@
 
 /* ---- Reports ---- */
 
-/* A report of the rows that are done, and of all, the rows in a second and the seconds
- * that are left. */
+/* Report the rows that are done and all rows, the rows per second, and the seconds that
+ * are left. */
 static int round_report(void *arg, const struct predict_progress *p, bool *stop,
                         struct error *err)
 {
@@ -49,7 +49,7 @@ static void batch_begins(void *arg)
     sign_of_progress(arg);
 }
 
-/* ---- Its beginning and its end ---- */
+/* ---- Start and end ---- */
 
 static const struct dataset_config *input_find(const struct train_config *cfg)
 {
@@ -114,7 +114,7 @@ int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
     return files_begin(ctx, p, err);
 }
 
-/* ---- Begin and end, on all ranks ---- */
+/* ---- Start and end, on all ranks ---- */
 
 static void begin_say(const void *arg, char text[CALL_TEXT_MAX])
 {
@@ -122,7 +122,7 @@ static void begin_say(const void *arg, char text[CALL_TEXT_MAX])
     strcpy(text, "asked for the first batch");
 }
 
-/* Workers of a service begin alone. */
+/* Workers of a service start alone. */
 static int begin_match(raytrain_context *ctx, uint64_t arguments, struct error *err)
 {
     const struct session_call call = {CALL_PREDICT, begin_say, NULL};
@@ -146,7 +146,7 @@ int session_predict_end(raytrain_context *ctx, struct error *err)
     collective_wait_begin(&ctx->waiting, "the end");
     if (!ctx->ended_on_request || predictor_has_begun(ctx->predictor))
         return predictor_finish(ctx->predictor, err);
-    /* This rank has made no call: all learn of it in the next one. */
+    /* This rank has not made a call: all learn of it in the next one. */
     if (begin_match(ctx, 2, err) < 0)
         return -1;
     return error_set(err, RAYTRAIN_ESTOPPED,
@@ -170,14 +170,14 @@ int raytrain_predictor_output(raytrain_predictor *p, const char *name,
 int raytrain_predictor_set_batch_size(raytrain_predictor *p, uint64_t rows)
 {
     if (!p)
-        return session_null(NULL, "raytrain_predictor_set_batch_size", "predictor");
+        return session_null(NULL, __func__, "predictor");
     return session_status(NULL, predictor_set_batch_size(p, rows, session_error(NULL)));
 }
 
 raytrain_dataset *raytrain_predictor_dataset(raytrain_predictor *p)
 {
     if (!p) {
-        session_null(NULL, "raytrain_predictor_dataset", "predictor");
+        session_null(NULL, __func__, "predictor");
         return NULL;
     }
     return predictor_dataset(p);
@@ -189,7 +189,7 @@ int raytrain_predictor_next(raytrain_predictor *p, uint64_t *rows)
     int rc;
 
     if (!p || !rows)
-        return session_null(NULL, "raytrain_predictor_next", p ? "rows" : "predictor");
+        return session_null(NULL, __func__, p ? "rows" : "predictor");
     rc = ctx ? session_predict_first(ctx, p, session_error(NULL)) : 0;
     if (rc == 0)
         rc = predictor_next(p, rows, session_error(NULL));

@@ -1,9 +1,9 @@
 /*
- * preemption.c - see preemption.h.
+ * preemption.c - the exchange of SIGTERMs and of the launcher's notice between the
+ * ranks.
  *
- * Each call is one small allreduce. Only when its sums change, which is when workers
- * are asked to stop or rank 0 reads another notice, is the answer made anew and sent to
- * all.
+ * Each call is one small allreduce. If its sums change, because workers were asked to
+ * stop or rank 0 has read another notice, a new answer is made and sent to all.
  */
 #include "session/preemption.h"
 
@@ -14,9 +14,9 @@
 #include "rank/stop.h"
 #include "util/clock.h"
 
-#define LOOK_S 1.0 /* between looks at the launcher's files */
+#define LOOK_S 1.0 /* between two reads of the launcher's files */
 
-/* Where a rank is, and whether it has received SIGTERM. */
+/* The node of a rank, and whether it has received SIGTERM. */
 struct place {
     char host[sizeof((struct world *)NULL)->host];
     int64_t terminated;
@@ -28,8 +28,8 @@ static int no_memory(raytrain_context *ctx)
     return RAYTRAIN_ENOMEM;
 }
 
-/* Rank 0 looks for the notice once it was asked to stop itself, as all are then: the
- * launcher writes it before it sends the signal. */
+/* Rank 0 looks for the notice once it was asked to stop, as all ranks are: the launcher
+ * writes the notice before it sends the signal. */
 static void notice_look(raytrain_context *ctx)
 {
     struct session_preemption *p = &ctx->preemption;
@@ -49,7 +49,7 @@ static void notice_look(raytrain_context *ctx)
     p->number++;
 }
 
-/* Ranks that have received SIGTERM, in runs of neighbours on one node. */
+/* The ranks that have received SIGTERM, as ranges of neighbours on one node. */
 static char *places_text(const struct place *places, int size)
 {
     json_t *nodes = json_array(), *notice;
@@ -69,7 +69,7 @@ static char *places_text(const struct place *places, int size)
     return text;
 }
 
-/* COLLECTIVE. On all ranks, since all have all places. */
+/* COLLECTIVE. All ranks make the same text, since all have all places. */
 static int terminated_gather(raytrain_context *ctx, char **text)
 {
     int size = raytrain_world_size(ctx), rc;
@@ -85,7 +85,7 @@ static int terminated_gather(raytrain_context *ctx, char **text)
     return rc;
 }
 
-/* COLLECTIVE. Rank 0's notice, to all. */
+/* COLLECTIVE. Send rank 0's notice to all. */
 static int notice_send(raytrain_context *ctx, char **text)
 {
     struct session_preemption *p = &ctx->preemption;
@@ -107,7 +107,7 @@ static int notice_send(raytrain_context *ctx, char **text)
     return rc;
 }
 
-/* Something has changed: the answer, from what all ranks know. */
+/* COLLECTIVE. Make the answer anew, since something has changed. */
 static int answer_make(raytrain_context *ctx, const int64_t counts[3], char **text)
 {
     *text = NULL;

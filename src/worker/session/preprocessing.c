@@ -1,6 +1,6 @@
 /*
- * preprocessing.c - see preprocessing.h. The sections: checkpoints; which preprocessors;
- * their functions; learning.
+ * preprocessing.c - chooses the preprocessors of a run, from a checkpoint or the
+ * configuration, finds their functions, and fits them by preprocess/.
  */
 #include "config.h"
 #include "session/preprocessing.h"
@@ -23,10 +23,10 @@
 #include "util/fault.h"
 #include "util/quote.h"
 
-/* Of the fitted state (raytrain-format(5)). */
+/* The group of the fitted state (raytrain-format(5)). */
 #define GROUP "/" CHECKPOINT_RESERVED "/" PREPROCESSORS_KEY
 
-/* When the user hears first that a fit goes on, and how often then. */
+/* When the user first sees the progress of a fit, and how often later. */
 #define PROGRESS_FIRST_S 2.0
 #define PROGRESS_S       10.0
 
@@ -80,8 +80,8 @@ int preprocessing_load(struct comm *comm, const raytrain_checkpoint *ck,
 
 /* ---- Which preprocessors ---- */
 
-/* Where functions in C are may have changed since the checkpoint was made: the
- * configuration says it. */
+/* The libraries of functions in C are those of the configuration: they may have moved
+ * since the checkpoint was made. */
 static int libraries_take(raytrain_context *ctx, struct error *err)
 {
     const struct preprocessors_config *now = &ctx->env.config->preprocessors;
@@ -100,7 +100,7 @@ static int libraries_take(raytrain_context *ctx, struct error *err)
     return 0;
 }
 
-/* Preprocessors as those of the configuration, or that one has none. */
+/* Does the configuration have the same preprocessors, or none? */
 static int restored_check(const raytrain_context *ctx, struct error *err)
 {
     const struct preprocessors_config *config = &ctx->env.config->preprocessors;
@@ -121,8 +121,8 @@ static int restored_check(const raytrain_context *ctx, struct error *err)
     return rc;
 }
 
-/* The configuration names a function in Python: it is imported by that name, or the
- * script gives it (preprocess_function). */
+/* Drop pickles where the configuration names a function in Python: it is imported by
+ * that name, or the script passes it (preprocess_function). */
 static void pickles_drop(raytrain_context *ctx)
 {
     for (size_t i = 0; i < ctx->chain.n; i++)
@@ -155,7 +155,7 @@ static int restored_take(raytrain_context *ctx, struct error *err)
     return 0;
 }
 
-/* The same list again: chains own theirs. */
+/* Copy the list, since chains own theirs. */
 static int configuration_copy(const struct preprocessors_config *from,
                               struct chain *chain, struct error *err)
 {
@@ -187,9 +187,9 @@ static int code_refuse(const raytrain_context *ctx,
         predicts ? "" : ", or set the key `preprocessor` as the run had it");
 }
 
-/* May the function of a batch mapper be called? What the configuration names may; what
- * is only in a checkpoint needs --allow-code, unless it is in the training function's
- * own file. */
+/* May the function of a batch mapper be called? Yes if the configuration names it; if
+ * only a checkpoint does, --allow-code is needed, unless it is in the training
+ * function's file. */
 static int code_check(const raytrain_context *ctx,
                       const struct preprocessor_config *cfg, struct error *err)
 {
@@ -204,8 +204,8 @@ static int code_check(const raytrain_context *ctx,
                               configured ? MAP_OF_USER : MAP_OF_CHECKPOINT, err);
 }
 
-/* COLLECTIVE: before any rows are read, so that a function that is not there is what the
- * run fails by, whatever the training function makes of the failure of a dataset. */
+/* COLLECTIVE, before any rows are read, so that a missing function fails the run,
+ * whatever the training function does when a dataset fails. */
 static int functions_find(raytrain_context *ctx, struct error *err)
 {
     raytrain_map_func function;
@@ -306,7 +306,7 @@ static int fit(raytrain_context *ctx, struct error *err)
     return rc;
 }
 
-/* The functions of batch mappers that have no library of their own. */
+/* Set the library of batch mappers that have none: the training function's file. */
 static void functions_place(const struct train_config *cfg)
 {
     static const char program[] = "";

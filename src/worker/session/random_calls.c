@@ -12,8 +12,8 @@ static struct random_stream *stream_find(raytrain_context *ctx, raytrain_stream 
         return &ctx->random.rank;
     if (ctx && s == RAYTRAIN_STREAM_SHARED)
         return &ctx->random.shared;
-    error_set(session_error(ctx), RAYTRAIN_EINVAL, "raytrain_random: there is no %s",
-              ctx ? "stream of this number" : "context (it is NULL)");
+    error_set(session_error(ctx), RAYTRAIN_EINVAL, "raytrain_random: %s",
+              ctx ? "there is no stream with this number" : "the context is NULL");
     return NULL;
 }
 
@@ -37,8 +37,8 @@ double raytrain_random_uniform(raytrain_context *ctx, raytrain_stream s)
     return stream ? stream_uniform(stream) : 0;
 }
 
-/* One of the two values of Box and Muller's transform: so the stream's state stays a
- * single number. 1 - u lies in (0,1], where the logarithm is finite. */
+/* Uses one of the two values of the Box-Muller transform, so that the stream's state
+ * stays a single number. 1 - u lies in (0,1], where the logarithm is finite. */
 double raytrain_random_normal(raytrain_context *ctx, raytrain_stream s)
 {
     struct random_stream *stream = stream_find(ctx, s);

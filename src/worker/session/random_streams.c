@@ -45,7 +45,7 @@ void random_stream_init(struct random_stream *s, uint64_t seed, uint32_t rank,
                                 .block = UINT64_MAX};
 }
 
-/* A block of 128 bits serves two draws. */
+/* A block of 128 bits is used for two draws. */
 uint64_t random_stream_next(struct random_stream *s)
 {
     uint64_t block = s->drawn / 2;
@@ -62,7 +62,7 @@ uint64_t random_stream_next(struct random_stream *s)
     return (uint64_t)s->out[half + 1] << 32 | s->out[half];
 }
 
-/* ---- Those of a session ---- */
+/* ---- The streams of a session ---- */
 
 int session_random_init(struct session_random *r, uint64_t seed, int rank, int size,
                         struct error *err)

@@ -2,13 +2,12 @@
  * random_streams.h - the random streams of raytrain.h.
  *
  * A stream is the sequence of Philox blocks with key = seed and counter = (block
- * number, rank, kind): no two streams of a seed ever share a block. Its state is one
- * number: how many 64-bit numbers have been drawn.
+ * number, rank, kind): two streams of a seed never share a block. Its state is the
+ * count of 64-bit numbers that have been drawn.
  *
- * The states of all ranks that this run ever had go into every checkpoint. If it is
- * restored on fewer workers, the states of the missing ranks are carried along; if on
- * more, each new rank begins at the start of its own stream. So no number is drawn
- * twice.
+ * Every checkpoint has the states of all ranks that this run ever had. If it is
+ * restored on fewer workers, the states of the missing ranks are kept; if on more, each
+ * new rank begins at the start of its own stream. So no number is drawn twice.
  */
 #ifndef RAYTRAIN_SESSION_RANDOM_STREAMS_H
 #define RAYTRAIN_SESSION_RANDOM_STREAMS_H

@@ -1,5 +1,5 @@
 /*
- * reducible.c - see reducible.h.
+ * reducible.c - the table of element types, and the conversions of 16-bit floats.
  */
 #include "session/reducible.h"
 

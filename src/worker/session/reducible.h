@@ -1,5 +1,6 @@
 /*
- * reducible.h - the element types that ranks can combine, and as what.
+ * reducible.h - the element types that ranks can combine, and the types in which they
+ * do.
  */
 #ifndef RAYTRAIN_SESSION_REDUCIBLE_H
 #define RAYTRAIN_SESSION_REDUCIBLE_H

@@ -1,7 +1,7 @@
 /*
- * report.c - raytrain_report(): the metrics are combined, which shows whether the
- * ranks agree (report_combine.c), then the checkpoint, then the line in the attempt's
- * journal, from which the launcher takes it into result.json (run/metrics.h).
+ * report.c - raytrain_report(): combine the metrics, which shows whether the ranks
+ * agree (report_combine.c); save the checkpoint; append the line to the attempt's
+ * journal, from which the launcher copies it to result.json (run/metrics.h).
  *
  * A checkpoint saved in the background (saving.h) is published after its line; if the
  * run is killed in between, the next report of the same iteration replaces the line. A
@@ -53,8 +53,7 @@ static void nan_note(const raytrain_context *ctx, const struct combined *c, size
                   c->values[i].name, (long long)ctx->iteration + 1);
 }
 
-/* Only the first report with a NaN is noted, not each one of a training that diverges.
- */
+/* Note only the first report with a NaN, since a training that diverges has many. */
 static void nan_notes(raytrain_context *ctx, const struct combined *c)
 {
     bool any = false;
@@ -109,8 +108,8 @@ static int checkpoint_begin(raytrain_context *ctx, const struct combined *c,
     return rc;
 }
 
-static int line_append(raytrain_context *ctx, const struct report_line *line,
-                       struct error *err)
+static int report_line_append(raytrain_context *ctx, const struct report_line *line,
+                              struct error *err)
 {
     report_line_write(line, &ctx->line);
     if (ctx->line.no_memory)
@@ -168,7 +167,7 @@ static int report_keep(raytrain_context *ctx, const struct combined *c,
     if (fault_point("report.line", 0) < 0)
         rc = fs_error(err, "write", journal_path(ctx->journal));
     else
-        rc = line_append(ctx, &line, err);
+        rc = report_line_append(ctx, &line, err);
     if (rc == 0)
         fault_point("report.written", 0);
     free(path);
@@ -223,8 +222,8 @@ static bool criteria_met(raytrain_context *ctx, const struct combined *c)
     return met;
 }
 
-/* All ranks see the same numbers, so they come to the same decision. A training
- * function that asks when to save may save first: it stops with the next report. */
+/* All ranks have the same numbers, so they decide alike. A training function that asks
+ * when to save may save first: it stops with the next report. */
 static void stop_decide(raytrain_context *ctx, const struct combined *c, bool saved)
 {
     bool known = ctx->stop_reason != STOP_NO, asks = c->block[LANE_ASKS].max > 0;
@@ -279,7 +278,7 @@ static int report(raytrain_context *ctx, struct combined *c, struct call *call)
     return 0;
 }
 
-/* They are those of one report, also if it fails. */
+/* Typed metrics belong to one report, also if it fails. */
 static void typed_forget(raytrain_context *ctx)
 {
     json_decref(ctx->typed);
@@ -316,9 +315,9 @@ int raytrain_report_rank0(raytrain_context *ctx, const raytrain_metric metrics[]
                        (struct call){REPORT_RANK0, metrics, n_metrics, ck, NULL});
 }
 
-/* Training that never asks is ended by its report: at a checkpoint, or at once if the
- * run has reached what it was to reach. One that asks about preemptions goes on until
- * it returns, or its workers are killed. */
+/* A training that never asks is ended by its report: at a checkpoint, or at once if the
+ * run has met a criterion of run_config.stop. One that asks about preemptions continues
+ * until it returns, or its workers are killed. */
 static int leave_decide(raytrain_context *ctx, const struct combined *c,
                         struct loose_report *r)
 {
@@ -395,7 +394,7 @@ int session_report_mend(raytrain_context *ctx, struct error *err)
         .reported = reported,
         .if_missing = true,
     };
-    rc = line_append(ctx, &line, err);
+    rc = report_line_append(ctx, &line, err);
     free(reported);
     return rc;
 }

@@ -1,3 +1,6 @@
+/*
+ * report_block.c - fills the block of a report, and says which ranks differ, and how.
+ */
 #include "session/report_block.h"
 
 #include <math.h>
@@ -8,7 +11,7 @@
 
 #include "util/rank_list.h"
 
-/* The order matters, and so does where a name ends: the NUL is hashed too. */
+/* The order and the ends of names matter: the NUL is hashed, too. */
 static uint64_t names_hash(const raytrain_metric metrics[], size_t n)
 {
     uint64_t hash = 0;

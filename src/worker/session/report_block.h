@@ -4,7 +4,7 @@
  * that are combined, then the metrics.
  *
  * A rank whose call was wrong (a bad metric name), or whose training function has
- * returned, takes part with the same block. So ranks that disagree find out; they never
+ * returned, takes part with the same block. So ranks that disagree find out, and do not
  * hang.
  */
 #ifndef RAYTRAIN_SESSION_REPORT_BLOCK_H
@@ -26,13 +26,13 @@ enum report_kind { REPORT_METRICS, REPORT_RANK0, REPORT_LOOSE, REPORT_FINISH };
 enum report_gpu_figure {
     GPU_UTILIZATION,  /* percent */
     GPU_MEMORY_USED,  /* bytes of a rank's GPUs */
-    GPU_MEMORY_TOTAL, /* likewise */
+    GPU_MEMORY_TOTAL, /* bytes */
     REPORT_GPU_FIGURES
 };
 
 enum report_lane {
     LANE_KIND,
-    LANE_METRICS,    /* how many */
+    LANE_METRICS,    /* their number */
     LANE_NAMES_HIGH, /* a hash of their names */
     LANE_NAMES_LOW,
     LANE_CHECKPOINT, /* 1: there is one */
@@ -43,7 +43,7 @@ enum report_lane {
     LANE_ASKS_STOP,             /* max 1: a rank asks whether to stop */
     LANE_ENDED,                 /* max 1: what trained on a rank was asked to end */
     LANE_SAVE_FAILED,           /* max 1: a rank knows of a save that failed */
-    LANE_GATHERS,               /* max 1: rank 0 is to have what each rank reports */
+    LANE_GATHERS,               /* max 1: rank 0 gathers what each rank reports */
     LANE_RANK0,     /* max 1: the values are rank 0's, whatever the others report */
     LANE_NAN_RANK,  /* min: the lowest rank with a NaN; size: none */
     LANE_TIME,      /* max: time_total_s, so that all ranks have the same */
@@ -61,14 +61,14 @@ struct report {
     const raytrain_metric *metrics;
     size_t n_metrics;
     bool has_checkpoint;
-    bool refused; /* then it has neither metrics nor checkpoint */
+    bool refused; /* the call was wrong: it has neither metrics nor checkpoint */
     bool stop;
     bool asks; /* raytrain_should_checkpoint() was called */
     bool asks_stop;
     bool ended; /* what trains was asked to end */
     bool save_failed;
     bool gathers;
-    bool keeps_rank0; /* rank 0: its values are those of the report */
+    bool keeps_rank0; /* on rank 0: its values are those of the report */
     double time_total_s;
     double data_wait_s; /* since the report before; -1: no dataset is open */
     double gpus[REPORT_GPU_FIGURES]; /* -1: not known */
@@ -78,7 +78,7 @@ struct report {
  * about that number. */
 void report_block_fill(struct comm_stat block[REPORT_BLOCK_MAX],
                        const struct report *report, int rank, int size);
-/* Of a combined block. */
+/* Was a call of some rank wrong? The block is combined. */
 bool report_block_refused(const struct comm_stat block[REPORT_BLOCK_MAX]);
 bool report_block_agrees(const struct comm_stat block[REPORT_BLOCK_MAX]);
 bool report_block_has_same_names(const struct comm_stat block[REPORT_BLOCK_MAX]);
@@ -94,8 +94,7 @@ void report_face_fill(struct report_face *face, const struct report *report,
                       const char *refusal);
 /* The lowest rank on which what trained was asked to end; -1: none. */
 int report_first_ended(const struct report_face faces[], int size);
-/* Fill err with the sentence that says which ranks differ, and how. Returns -1
- * (RAYTRAIN_ECOMM). */
+/* Fill err with which ranks differ, and how. Returns -1 (RAYTRAIN_ECOMM). */
 int report_disagreement(const struct report_face faces[], int size, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * report_combine.c - what this rank reports, checked, and combined with what the others
- * report (report_block.h). report.c does the rest.
+ * report_combine.c - checks what this rank reports, and combines it with what the
+ * others report (report_block.h). report.c does the rest.
  */
 #include "session/report_impl.h"
 
@@ -52,7 +52,8 @@ static int many_names_differ(const raytrain_metric metrics[], size_t n,
     return rc;
 }
 
-static int names_differ(const raytrain_metric metrics[], size_t n, struct error *err)
+static int names_unique_check(const raytrain_metric metrics[], size_t n,
+                              struct error *err)
 {
     if (n > NAMES_FEW)
         return many_names_differ(metrics, n, err);
@@ -74,7 +75,7 @@ static int metrics_check(const raytrain_metric metrics[], size_t n, const json_t
         if (json_object_get(typed, metrics[i].name))
             return twice(metrics[i].name, err);
     }
-    return names_differ(metrics, n, err);
+    return names_unique_check(metrics, n, err);
 }
 
 static int combined_alloc(struct combined *c, size_t n, struct error *err)
@@ -132,9 +133,9 @@ void report_begin(raytrain_context *ctx, struct combined *c, const struct call *
 
 /* ---- All ranks ---- */
 
-/* The ranks do not agree: report which differ. All ranks come here, or none. */
-static int disagreement(raytrain_context *ctx, const struct combined *c,
-                        struct error *err)
+/* COLLECTIVE: the ranks do not agree; report which differ. */
+static int disagreement_report(raytrain_context *ctx, const struct combined *c,
+                               struct error *err)
 {
     struct report_face mine;
     struct report_face *all = calloc((size_t)ctx->comm->size, sizeof *all);
@@ -186,8 +187,7 @@ static void values_fill(struct combined *c, int ranks)
     }
 }
 
-/* COLLECTIVE: the values of rank 0 are the values on all ranks, which have the same
- * names. */
+/* COLLECTIVE: give rank 0's values to all ranks, which have the same names. */
 static int values_share(raytrain_context *ctx, struct combined *c, struct error *err)
 {
     size_t n = c->report.n_metrics;
@@ -205,14 +205,14 @@ static int values_share(raytrain_context *ctx, struct combined *c, struct error 
     return rc;
 }
 
-/* COLLECTIVE: the metrics of rank 0 are those of all. */
+/* COLLECTIVE: give rank 0's metrics to all ranks. */
 static int rank0_share(raytrain_context *ctx, struct combined *c, struct error *err)
 {
     struct comm *comm = ctx->comm;
     uint64_t n = c->report.n_metrics;
     int rc = 0;
 
-    rest_fill(c); /* on the others there is none */
+    rest_fill(c); /* other ranks have none */
     values_fill(c, 1);
     if (comm->ops->bcast(comm, &n, sizeof n, 0, err) < 0)
         return -1;
@@ -239,7 +239,7 @@ static void report_say(const void *arg, char text[CALL_TEXT_MAX])
                                             : "called raytrain_report()");
 }
 
-/* Only the first time. */
+/* Note that names differ, only the first time. */
 static void names_note(raytrain_context *ctx)
 {
     if (!ctx->names_noted && ctx->comm->rank == 0)
@@ -259,7 +259,8 @@ double report_data_waited_s(const raytrain_context *ctx)
     return total;
 }
 
-/* As the thread that watches them saw them last: a report does not wait for a driver. */
+/* Use the latest sample of the thread that watches the GPUs: a report does not wait for
+ * a driver. */
 static void gpus_fill(double gpus[REPORT_GPU_FIGURES])
 {
     struct gpu_sample sample;
@@ -294,7 +295,7 @@ int report_combine(raytrain_context *ctx, struct combined *c, struct error *err)
                       &lost) < 0)
         return error_set(err, lost.code, "%s", lost.text);
     if (report_block_refused(c->block) || !report_block_agrees(c->block))
-        return disagreement(ctx, c, err);
+        return disagreement_report(ctx, c, err);
     if (c->report.kind == REPORT_LOOSE && !report_block_has_same_names(c->block))
         names_note(ctx);
     if (c->report.kind == REPORT_RANK0 || !report_block_has_same_names(c->block))
@@ -307,7 +308,7 @@ int report_combine(raytrain_context *ctx, struct combined *c, struct error *err)
                                             COMM_STAT, COMM_SUM, err) < 0)
         return -1;
     values_fill(c, comm->size);
-    /* Only criteria to stop are looked at on all ranks. */
+    /* Other ranks need values only for criteria to stop. */
     return report_keeps_rank0(c) && ctx->env.config->run_config.n_stop > 0
                ? values_share(ctx, c, err)
                : 0;

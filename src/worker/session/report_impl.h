@@ -10,31 +10,31 @@
 struct combined {
     struct report report;
     struct comm_stat block[REPORT_BLOCK_MAX];
-    struct comm_stat *stats; /* one a metric */
-    int ranks;               /* that they combine */
-    /* What the report says: means, or values of rank 0, which are known to the other
-     * ranks if they need them. */
+    struct comm_stat *stats; /* one per metric */
+    int ranks;               /* the number of ranks in them */
+    /* The values of the report: means, or values of rank 0, which the other ranks have
+     * only if they need them. */
     struct checkpoint_metric *values;
 };
 
-/* What one rank has called. */
+/* The call of one rank. */
 struct call {
     enum report_kind kind;
     const raytrain_metric *metrics;
     size_t n;
     raytrain_checkpoint *ck;    /* NULL once saving owns it */
-    struct loose_report *loose; /* REPORT_LOOSE: the checkpoint is yet to be made */
+    struct loose_report *loose; /* REPORT_LOOSE: makes the checkpoint */
 };
 
 /* -- report_combine.c -- */
 void report_combined_free(struct combined *c);
-/* A rank whose call is wrong takes part all the same: the others are waiting. */
+/* A rank whose call is wrong takes part, too, since the others wait for it. */
 void report_begin(raytrain_context *ctx, struct combined *c, const struct call *call,
                   struct error *err);
 double report_mean_of(const struct combined *c, size_t i);
 bool report_keeps_rank0(const struct combined *c);
-/* For rows of the datasets of the configuration, by this rank in this attempt; -1: it has
- * opened none. */
+/* How long this rank has waited for rows of the configuration's datasets in this
+ * attempt; -1: it has opened none. */
 double report_data_waited_s(const raytrain_context *ctx);
 int report_combine(raytrain_context *ctx, struct combined *c, struct error *err);
 

@@ -1,3 +1,7 @@
+/*
+ * report_line.c - writes a report as a line of JSON: its own keys, metrics, GPUs, and
+ * values by rank.
+ */
 #include "config.h"
 #include "session/report_line.h"
 
@@ -64,8 +68,8 @@ static bool address_find(char out[NI_MAXHOST])
     return i != NULL;
 }
 
-/* The first IPv4 address that other hosts could reach. Queries the interfaces, once; a
- * resolver could take seconds. */
+/* The first IPv4 address that other hosts could reach. Queries the interfaces once,
+ * since a resolver could take seconds. */
 static const char *node_ip(void)
 {
     static char ip[NI_MAXHOST];
@@ -105,7 +109,8 @@ static void saved_write(const struct saving_figures *saved, struct json_writer *
         json_writer_real(w, "checkpoint_write_s", saved->write_s);
 }
 
-static void value_write(const char *name, const json_t *value, struct json_writer *w)
+static void metric_value_write(const char *name, const json_t *value,
+                               struct json_writer *w)
 {
     char *text =
         json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
@@ -117,7 +122,7 @@ static void value_write(const char *name, const json_t *value, struct json_write
     free(text);
 }
 
-/* Is it a vector with infinities, which are words? */
+/* Is it a vector with infinities, which are texts? */
 static bool is_infinite(const json_t *value)
 {
     const json_t *element;
@@ -131,7 +136,7 @@ static bool is_infinite(const json_t *value)
     return false;
 }
 
-/* With null for infinities. */
+/* Write a vector with null for infinities. */
 static void finite_write(const char *name, const json_t *vector, struct json_writer *w)
 {
     json_t *finite = json_copy((json_t *)(uintptr_t)vector), *element;
@@ -142,7 +147,7 @@ static void finite_write(const char *name, const json_t *vector, struct json_wri
         if (json_is_string(element))
             json_array_set_new(finite, i, json_null());
     }
-    value_write(name, finite, w);
+    metric_value_write(name, finite, w);
     json_decref(finite);
 }
 
@@ -156,7 +161,7 @@ static void typed_write(const json_t *typed, struct json_writer *w)
         if (is_infinite(value))
             finite_write(name, value, w);
         else
-            value_write(name, value, w);
+            metric_value_write(name, value, w);
     }
 }
 
@@ -168,7 +173,7 @@ static const char *const gpu_names[] = {
     [GPU_MEMORY_TOTAL] = "gpu_memory_total_bytes",
 };
 
-/* All ranks know it, and the training function reports nothing of this name. */
+/* Do all ranks know it, and does the training function not report this name? */
 static bool gpu_is_known(const struct report_line *line, int i)
 {
     bool free = json_object_get(line->typed, gpu_names[i]) == NULL;
@@ -188,7 +193,7 @@ static void gpu_write(const struct report_line *line, int i, struct json_writer 
         json_writer_integer(w, gpu_names[i], (int64_t)mean);
 }
 
-/* The mean of the ranks. */
+/* Write the means over the ranks. */
 static void gpus_write(const struct report_line *line, struct json_writer *w)
 {
     for (int i = 0; i < REPORT_GPU_FIGURES; i++)
@@ -196,7 +201,7 @@ static void gpus_write(const struct report_line *line, struct json_writer *w)
             gpu_write(line, i, w);
 }
 
-/* What varies is a metric like those of the training function. */
+/* Figures that vary between ranks are written like metrics of the training function. */
 static void gpus_by_rank_write(const struct report_line *line, struct json_writer *w)
 {
     for (int i = 0; i < GPU_MEMORY_TOTAL; i++) {
@@ -212,7 +217,7 @@ static void gpus_by_rank_write(const struct report_line *line, struct json_write
 
 /* ---- Ranks ---- */
 
-/* JSON has no infinities: words stand for them here, and null in the report itself. */
+/* JSON has no infinities: they are texts here, and null in the report itself. */
 static void rank_number_write(struct json_writer *w, const char *key, double value)
 {
     if (isinf(value))
@@ -236,7 +241,7 @@ static void ranks_write(const struct report_line *line, size_t i, struct json_wr
     json_writer_end(w);
 }
 
-/* What is not combined over the ranks has an object without numbers. */
+/* A metric that is not combined over the ranks has an object without numbers. */
 static void by_rank_write(const struct report_line *line, struct json_writer *w)
 {
     const char *name;
@@ -250,7 +255,7 @@ static void by_rank_write(const struct report_line *line, struct json_writer *w)
     {
         json_writer_begin(w, name);
         if (is_infinite(value))
-            value_write("rank0", value, w);
+            metric_value_write("rank0", value, w);
         json_writer_end(w);
     }
     json_writer_end(w);

@@ -1,6 +1,6 @@
 /*
  * report_line.h - a report as a JSON object, as Ray's JSON logger writes it: the keys
- * that are always there, and the metrics by name.
+ * of every report, and the metrics by name.
  */
 #ifndef RAYTRAIN_SESSION_REPORT_LINE_H
 #define RAYTRAIN_SESSION_REPORT_LINE_H
@@ -26,27 +26,27 @@ struct report_line {
     const char *hostname;
     int attempt, world_size;
     const char *checkpoint;             /* file name; NULL: none */
-    const struct saving_figures *saved; /* of it; NULL: no longer known */
+    const struct saving_figures *saved; /* its figures; NULL: no longer known */
     const struct checkpoint_metric *values;
     size_t n_metrics;
-    /* What rank 0 has reported, as JSON: then the values are its own; NULL: they are
+    /* What rank 0 has reported, as JSON, and the values are rank 0's; NULL: they are
      * means. */
     const char *reported;
-    /* What each rank has reported: the value of METRICS_WORKERS; NULL: it is not known. */
+    /* What each rank has reported: the value of METRICS_WORKERS; NULL: it is not
+     * known. */
     const char *workers;
     /* Rank 0's values and the extremes over all ranks; NULL if they are no longer
      * known. */
     const raytrain_metric *rank0;
     const struct comm_stat *stats;
-    int stat_ranks; /* how many ranks the sums in stats are of */
-    bool
-        if_missing; /* it counts only if there is none of its iteration (run/metrics.h) */
+    int stat_ranks;  /* the number of ranks in the sums of stats */
+    bool if_missing; /* used only if its iteration has no other line (run/metrics.h) */
     const json_t *typed; /* integers, texts and vectors by name; NULL: none */
 };
 
 /* Would a metric of this name hide a key of the line itself? */
 bool report_line_reserves(const char *name);
-/* In place of what w had. */
+/* Replaces the contents of w. */
 void report_line_write(const struct report_line *line, struct json_writer *w);
 
 #endif

@@ -1,4 +1,5 @@
-/* run_calls.c - what a training function can ask about its run, and the library. */
+/* run_calls.c - what a training function can ask about its run and about the
+ * library. */
 #include "config.h"
 #include "session/session.h"
 
@@ -31,8 +32,8 @@ int raytrain_set_total(raytrain_context *ctx, int64_t iterations)
     if (iterations < 0)
         return session_status(
             ctx, error_set(&ctx->error, RAYTRAIN_EINVAL,
-                           "raytrain_set_total: there cannot be %" PRId64
-                           " iterations; give 0 if the number is not known",
+                           "raytrain_set_total: %" PRId64
+                           " is not a number of iterations; pass 0 if it is not known",
                            iterations));
     if (raytrain_rank(ctx) == 0 && iterations != ctx->total)
         event_add_total(ctx->env.log_dir, iterations);
@@ -40,7 +41,7 @@ int raytrain_set_total(raytrain_context *ctx, int64_t iterations)
     return RAYTRAIN_OK;
 }
 
-/* Every rank may come first, or be the only one: each of them creates it. */
+/* Any rank may be the first, or the only one: each creates it. */
 static int artifacts_make(raytrain_context *ctx, struct error *err)
 {
     if (ctx->artifacts)

@@ -1,10 +1,10 @@
 /*
- * saved_state.c - what a checkpoint keeps of the session, so that a training goes on
- * where it was. The state has parts, each with its own section here: the random streams
- * of all ranks, the positions of the datasets. The table of parts is at the end.
- * (Fitted preprocessors are no tensors, and are added by preprocessing.c; what is
- * decided about the data is in data_decisions.c.) (Iteration and time are in the
- * checkpoint's own description.) Names and shapes: raytrain-format(5).
+ * saved_state.c - the state of the session in a checkpoint, from which a training
+ * continues. The state has parts, each with a section here: the random streams of all
+ * ranks, and the positions of the datasets. The table of parts is at the end. Fitted
+ * preprocessors are not tensors, and are added by preprocessing.c; decisions about data
+ * are added by data_decisions.c; iteration and time are in the checkpoint's
+ * description. Names and shapes: raytrain-format(5).
  *
  * To add a part: write a function that saves it and one that restores it, add a row
  * with both to the table, and describe its names in raytrain-format(5). Checkpoints of
@@ -27,7 +27,7 @@
 #define STATE_DATASETS     STATE "/datasets/"
 #define STATE_REPORTED     STATE "/reported"
 
-/* More ranks than any machine has: a larger number in a file is not believed. */
+/* More ranks than any machine has: a larger number in a file is an error. */
 #define RANKS_MAX (1u << 22)
 
 /* 1: read; 0: the checkpoint has no such entry; -1: error. *n numbers, malloc'ed. */
@@ -73,7 +73,7 @@ static int drawn_save(raytrain_context *ctx, raytrain_checkpoint *ck, const char
     return checkpoint_put(ck, name, &all, NULL, err);
 }
 
-/* COLLECTIVE: every rank knows the numbers of all, so that one rank may write them. */
+/* COLLECTIVE: every rank gets the numbers of all, so that any rank may write them. */
 static int random_save(raytrain_context *ctx, struct comm *comm,
                        raytrain_checkpoint *ck, struct error *err)
 {
@@ -116,7 +116,7 @@ static int drawn_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
     return 1;
 }
 
-/* The shared stream of a new rank goes on where rank 0's does. */
+/* The shared stream of a new rank continues where rank 0's does. */
 static int random_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
                           struct error *err)
 {
@@ -142,7 +142,7 @@ static int random_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
 
 /* ---- Datasets ---- */
 
-/* Numbers of a position, as they are saved: epoch, position, rows, block, window. */
+/* The saved numbers of a position: epoch, position, rows, block, window. */
 #define POSITION_NUMBERS                                                               \
     (sizeof((struct session_dataset *)NULL)->saved / sizeof(uint64_t))
 
@@ -161,9 +161,9 @@ static void position_take(struct session_dataset *ds)
 }
 
 /*
- * COLLECTIVE. The farthest position of all ranks, since some datasets are read by some
- * ranks alone: first the epoch that any has reached, then the farthest in it. `scratch`
- * has room for all numbers of all datasets.
+ * COLLECTIVE. The farthest position of all ranks, since only some ranks may read a
+ * dataset: first the latest epoch that any has reached, then the farthest position in
+ * it. `scratch` has room for the numbers of all datasets.
  */
 static int positions_agree(raytrain_context *ctx, struct comm *comm, int64_t *scratch,
                            struct error *err)
@@ -272,8 +272,8 @@ static int datasets_restore(raytrain_context *ctx, raytrain_checkpoint *ck,
 
 /* ---- What rank 0 has reported ---- */
 
-/* With spaces at the end, so that the layout of a checkpoint can mostly be used again
- * for the next one. */
+/* Padded with spaces to a multiple of this, so that the next checkpoint can mostly use
+ * the same layout. */
 #define REPORTED_UNIT 256
 
 static char *reported_pad(const char *text, uint64_t *n)
@@ -331,8 +331,8 @@ static const struct state_part {
     /* COLLECTIVE over comm: put the part into ck. */
     int (*save)(raytrain_context *ctx, struct comm *comm, raytrain_checkpoint *ck,
                 struct error *err);
-    /* Restore it from ck, on this rank alone. A checkpoint of an older version may lack
-     * the part: then it stays as at a fresh start. */
+    /* Restore it from ck, on this rank only. A checkpoint of an older version may not
+     * have the part, which then stays as in a new run. */
     int (*restore)(raytrain_context *ctx, raytrain_checkpoint *ck, struct error *err);
 } parts[] = {
     {"random", random_save, random_restore},
@@ -353,7 +353,8 @@ int session_state_save(raytrain_context *ctx, struct comm *comm,
     return data_decisions_save(&ctx->decisions, ck, err);
 }
 
-/* What the score in a checkpoint of this run is, for a warning (setting_notes.h). */
+/* Note what the score in a checkpoint of this run is, for a warning
+ * (setting_notes.h). */
 static void kind_restore(raytrain_context *ctx, raytrain_checkpoint *ck)
 {
     const char *score =

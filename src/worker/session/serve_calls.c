@@ -1,7 +1,7 @@
 /*
- * serve_calls.c - a prediction for a service, in a session: its rows come over the socket
- * predict.service, and its model is the checkpoint that the attempt starts from. There are
- * no reports: the service counts.
+ * serve_calls.c - a prediction for a service, in a session: its rows come over the
+ * socket predict.service, and its model is the checkpoint from which the attempt
+ * starts. It makes no reports, since the service counts rows.
  */
 #include "config.h"
 
@@ -24,9 +24,9 @@
 #include "util/process.h"
 #include "util/run_record.h"
 
-/* In hang_timeout_s, while it waits for a batch. */
+/* Signs of progress in hang_timeout_s, while it waits for a batch. */
 #define SIGNS 4
-/* The column of the labels, unless another one is named. */
+/* The default column of labels. */
 #define LABEL "y"
 
 static void goes_on(void *arg)
@@ -60,8 +60,9 @@ static int sign_ms(const raytrain_context *ctx)
 
 /* ---- The inputs ---- */
 
-/* The configuration of the run that has made the checkpoint, which is beside it; without
- * one, `run` has the defaults. The files that one of another user names are not read. */
+/* The configuration of the run that has made the checkpoint, which is beside it;
+ * without one, `run` has the defaults. Files that another user's configuration names
+ * are not read. */
 static void run_of_checkpoint(const raytrain_context *ctx, struct train_config *run,
                               struct error *foreign)
 {
@@ -82,8 +83,8 @@ static void run_of_checkpoint(const raytrain_context *ctx, struct train_config *
     free(file);
 }
 
-/* The column of the labels, of which a prediction knows nothing. In a file of their own,
- * labels are "y". */
+/* The column of the labels, which a prediction does not have. If labels have their own
+ * file, it is "y". */
 static const char *label_of(const struct train_config *cfg,
                             const struct train_config *run,
                             const struct dataset_config *like)
@@ -95,7 +96,7 @@ static const char *label_of(const struct train_config *cfg,
     return like->label && !dataset_label_is_path(like) ? like->label : LABEL;
 }
 
-/* COLLECTIVE. The columns of a dataset, of which no rows are used. */
+/* COLLECTIVE. The columns of a dataset, whose rows are not used. */
 static int inputs_of_dataset(raytrain_context *ctx, const struct dataset_config *like,
                              const char *label, const struct chain *chain,
                              struct serve_inputs *inputs, struct error *err)
@@ -140,7 +141,7 @@ static int inputs_of_run(raytrain_context *ctx, const struct train_config *run,
         return error_set(
             err, RAYTRAIN_EINVAL,
             "a service needs to know the columns of its rows, and there is "
-            "no run with a dataset for training beside the checkpoint: "
+            "no run with a training dataset beside the checkpoint: "
             "add --input NAME:DTYPE[:SHAPE] for each column, or --like "
             "FILE with such rows");
     if (inputs_of_dataset(ctx, like, label_of(ctx->env.config, run, like), chain,
@@ -175,7 +176,7 @@ static int inputs_find(raytrain_context *ctx, const struct dataset_config *like,
     return rc;
 }
 
-/* ---- Its beginning ---- */
+/* ---- Start ---- */
 
 int session_serve_begin(raytrain_context *ctx, const struct dataset_config *like,
                         raytrain_predictor **p, struct error *err)

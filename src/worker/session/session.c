@@ -1,6 +1,6 @@
 /*
- * session.c - what all calls of a session need: the session of this process, the place of its
- * worker, and its communicators.
+ * session.c - what all calls of a session need: the session of this process, the place
+ * of its worker, and its communicators.
  */
 #include "session/session.h"
 

@@ -26,7 +26,7 @@
 #include "session/random_streams.h"
 #include "wireup/wireup.h"
 
-/* What a session is created with; all of it is borrowed and outlives the session. */
+/* What a session is created with; borrowed, and must outlive the session. */
 struct session_env {
     const struct world *world;
     struct wireup *wireup; /* NULL: what ranks share goes through the backend */
@@ -61,7 +61,7 @@ struct config_array {
     } values;
 };
 
-/* Why the training is to stop. */
+/* Why the training must stop. */
 enum stop_reason { STOP_NO, STOP_ASKED, STOP_CRITERIA };
 
 /* When a checkpoint is due (checkpoint_schedule.c): the same on every rank, since it is
@@ -75,11 +75,11 @@ struct session_schedule {
     double saved; /* time_total_s of the latest checkpoint */
 };
 
-/* What the training function has heard of a preemption (preemption.h). */
+/* What the training function has been told about a preemption (preemption.h). */
 struct session_preemption {
     bool asked;     /* it asks, on all ranks */
-    bool otherwise; /* its last call: a stop is asked for, but not for a preemption */
-    double looked;  /* rank 0: when it looked for the notice; clock_now() */
+    bool otherwise; /* at its last call: a stop was requested, without a preemption */
+    double looked;  /* rank 0: when it last looked for the notice; clock_now() */
     json_t *notice; /* rank 0's; NULL: none */
     int64_t number; /* of changes of that */
     int64_t counts[3]; /* by which `text` was made */
@@ -90,9 +90,9 @@ struct session_preemption {
 struct session_devices {
     struct device_group *group;
     bool asked;     /* for the group; NULL then: there is none */
-    bool said;      /* that there is none */
+    bool said;      /* that there is none was reported */
     bool given_up;  /* NCCL has failed, and is not used any more */
-    bool lost;      /* a rank did not answer: ctx->user is of no use, and not freed */
+    bool lost;      /* a rank did not answer: ctx->user is neither used nor freed */
     int device, id; /* this rank's GPU in it */
 };
 
@@ -101,7 +101,7 @@ struct raytrain_context {
     struct session_env env;
 
     /* The backend's communicator is for what all ranks have agreed on; `user` is for
-     * the calls that the user makes. The others are created at their first use. */
+     * the user's calls. The others are created at their first use. */
     struct comm *comm;
     struct comm *user, *store, *node;
     struct collective_wait waiting;
@@ -114,25 +114,26 @@ struct raytrain_context {
     double next_sign;     /* of progress (signs.h): when, by clock_now() */
     enum stop_reason stop_reason;
     bool should_stop;
-    bool stop_asked; /* what trains on some rank asks raytrain_should_stop() */
+    bool stop_asked; /* some rank has called raytrain_should_stop() */
     struct session_preemption preemption;
     struct session_schedule schedule;
     bool criteria_checked;
     bool nan_noted;        /* the last report had a NaN, which was noted */
-    bool workers_noted;    /* that what all ranks report is too long */
-    bool names_noted;      /* that ranks report metrics of different names */
+    bool workers_noted;    /* it was noted that what all ranks report is too long */
+    bool names_noted;      /* it was noted that ranks report different names */
     bool ended_on_request; /* instead of a report: what trains was asked to end */
-    bool over; /* it was on some rank, as all know: no call communicates any more */
+    bool over; /* so it was on some rank, as all know: calls no longer communicate */
 
     int64_t total;       /* of iterations, as raytrain_set_total() says; 0: not known */
     json_t *keys_asked;  /* by the first report (setting_notes.h); NULL: none */
-    bool all_keys_asked; /* or some, it is not known which */
+    bool all_keys_asked; /* all keys, or unknown ones, were asked for */
     json_t *typed; /* integers, texts and vectors for the next report; NULL: none */
     struct json_writer line; /* rank 0: the last report */
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
     bool restored_own;             /* it is one of this run */
-    /* Rank 0: what its metrics are, and of how many workers; 0: no matter (setting_notes.h) */
+    /* Rank 0: the kind and the number of workers of its metrics; 0: ignored
+     * (setting_notes.h). */
     int restored_workers;
     bool restored_of_rank0;
     struct session_opened *opened; /* those of raytrain_checkpoint_open() */
@@ -146,9 +147,9 @@ struct raytrain_context {
     struct dataset_config input;      /* of a prediction, as is decided */
     struct config_array *arrays;
     char *artifacts;               /* the directory; NULL: not asked for yet */
-    raytrain_predictor *predictor; /* NULL: this is no prediction */
-    atomic_int client;             /* the process that the companion of a command serves;
-                                      0: none, or this one */
+    raytrain_predictor *predictor; /* NULL: this is not a prediction */
+    /* The process that the companion of a command serves; 0: none, or this one. */
+    atomic_int client;
     struct comm *predictions;      /* its communicator */
 };
 
@@ -173,13 +174,13 @@ int session_null(raytrain_context *ctx, const char *call, const char *what);
 int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
                           struct error *err);
 int session_predict_end(raytrain_context *ctx, struct error *err);
-/* COLLECTIVE, before the first batch, unless a prediction goes on rank by rank: do all ranks
- * ask for it? */
+/* COLLECTIVE, before the first batch, unless ranks predict alone: do all ranks ask for
+ * it? */
 int session_predict_first(raytrain_context *ctx, const raytrain_predictor *p,
                           struct error *err);
 
-/* serve_calls.c: the same beginning for a worker of a service. `like` is a dataset with the
- * columns of its rows; NULL: there is none. */
+/* serve_calls.c: the same start for a worker of a service. `like` is a dataset with the
+ * columns of its rows, or NULL. */
 int session_serve_begin(raytrain_context *ctx, const struct dataset_config *like,
                         raytrain_predictor **p, struct error *err);
 

@@ -1,6 +1,6 @@
 /*
- * session_life.c - the life of a session: it starts from a checkpoint or from nothing, ends
- * in order, or is given up.
+ * session_life.c - the life of a session: it starts from a checkpoint or from nothing,
+ * ends in order, or is given up.
  */
 #include "session/session_life.h"
 
@@ -29,8 +29,8 @@ static void note_start(void *arg, const char *text)
     event_add(ctx->env.log_dir, EVENT_WARNING, "%s", text);
 }
 
-/* The newest checkpoint of this run. Storage is assumed to have every one of which it
- * has the name, up to iteration `at_most`. */
+/* The newest checkpoint of this run up to iteration `at_most`. Storage is assumed to
+ * have each checkpoint whose name is there. */
 static int checkpoint_own(raytrain_context *ctx, int64_t at_most, struct error *err)
 {
     if (ctx->tiers &&
@@ -47,8 +47,8 @@ static int64_t restored_iteration(const raytrain_context *ctx)
     return ctx->restored ? checkpoint_meta(ctx->restored)->training_iteration : -1;
 }
 
-/* A checkpoint on storage may turn out to be damaged while a tier still has a good one.
- */
+/* If the checkpoint on storage turns out to be damaged, a tier may still have a good
+ * one. */
 static int checkpoint_find(raytrain_context *ctx, struct error *err)
 {
     const char *from = ctx->env.config->resume_from_checkpoint;
@@ -71,7 +71,7 @@ static int checkpoint_find(raytrain_context *ctx, struct error *err)
     return checkpoint_open_any(ctx->comm, from, &ctx->restored, err);
 }
 
-/* A run of an older version goes on as it began. */
+/* A run that an older version has begun continues without decisions. */
 static int decisions_restore(raytrain_context *ctx, struct error *err)
 {
     bool has;
@@ -94,7 +94,7 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
     if (verified && decisions_restore(ctx, err) < 0)
         return -1;
     if (predict_config_predicts(&ctx->env.config->predict))
-        return 0; /* what it was trained with is no state of a prediction */
+        return 0; /* a prediction does not continue the state of the training */
     ctx->iteration = meta->training_iteration;
     ctx->time_before = meta->time_total_s;
     if (verified && session_state_restore(ctx, ctx->restored, err) < 0)
@@ -105,8 +105,8 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
     if (ctx->comm->rank == 0 && !verified)
         event_add(ctx->env.log_dir, EVENT_WARNING,
                   "%s is a plain HDF5 file: it has no checksums, so that damage may go "
-                  "unnoticed, and no state of a training: iterations, random streams "
-                  "and datasets start anew",
+                  "unnoticed, and no training state: iterations, random streams and "
+                  "datasets start anew",
                   checkpoint_path(ctx->restored));
     return 0;
 }
@@ -121,8 +121,8 @@ static int journal_begin(raytrain_context *ctx, struct error *err)
     return session_report_mend(ctx, err);
 }
 
-/* Rank 0: a killed attempt may have left a temporary file, or more checkpoints than
- * retention keeps. A failure is no reason not to start. */
+/* Rank 0: delete what a killed attempt may have left: a temporary file, or more
+ * checkpoints than retention keeps. A failure does not prevent the start. */
 static void checkpoints_tidy(raytrain_context *ctx)
 {
     const struct checkpoint_config *cfg =
@@ -160,7 +160,7 @@ static int saving_init(raytrain_context *ctx, struct error *err)
     return saving_create(&saving, &ctx->saving, err);
 }
 
-/* The next save is expected to be as large as the last, and a bit larger. */
+/* Expect the next save to be slightly larger than the last. */
 static void saving_warm(raytrain_context *ctx)
 {
     uint64_t bytes;
@@ -268,14 +268,16 @@ static bool saves_linger(raytrain_context *ctx)
     return saving_linger(ctx->saving, LINGER_S) && tiers_linger(ctx->tiers, LINGER_S);
 }
 
-/* A save may be copying what waits for a collective of GPUs, which no rank completes. */
+/* GPU collectives are aborted first: a save may wait for one that will never
+ * complete. */
 bool session_linger(raytrain_context *ctx)
 {
     device_groups_abort();
     return !ctx || saves_linger(ctx);
 }
 
-/* Not clean: what is copied to a GPU may never be complete, and a dataset waits for that. */
+/* Not clean: datasets are not closed, since that would wait for copies to a GPU, which
+ * may never complete. */
 static void datasets_close(raytrain_context *ctx, bool clean)
 {
     for (size_t i = 0; ctx->datasets && i < ctx->env.config->n_datasets; i++) {

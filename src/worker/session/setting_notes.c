@@ -1,6 +1,7 @@
 /*
- * setting_notes.c - settings that have no effect, perhaps because they are misspelt, or not
- * the one that is meant: after the first report of an attempt, rank 0 warns of them.
+ * setting_notes.c - settings that have no effect, perhaps because they are misspelt, or
+ * have another effect than before: rank 0 warns of them after the first report of an
+ * attempt.
  */
 #include "session/setting_notes.h"
 
@@ -12,7 +13,7 @@
 #include "util/quote.h"
 #include "util/suggest.h"
 
-#define KEY_MAX 256 /* of a dotted key; longer ones are not looked at */
+#define KEY_MAX 256 /* bytes of a dotted key; longer ones are not checked */
 
 void setting_asked(raytrain_context *ctx, const char *key)
 {
@@ -84,7 +85,7 @@ static void metric_note(const raytrain_context *ctx, const char *setting,
               near ? near : "", near ? "\"?" : "");
 }
 
-/* Of one worker the mean is its value. */
+/* With one worker, the mean is its value. */
 static void kind_note(const raytrain_context *ctx, const char *score, bool of_rank0)
 {
     static const char mean[] = "the mean over the workers",

@@ -1,10 +1,11 @@
-/* signs.c - see signs.h. */
+/* signs.c - writes a sign of progress when the last one is old enough. */
 #include "session/signs.h"
 
 #include "rank/event.h"
 #include "util/clock.h"
 
-/* In hang_timeout_s, if there is work all the time: one that comes late is no hang. */
+/* Signs in hang_timeout_s while there is work: several, so that a late one is not a
+ * hang. */
 #define SIGNS 4
 
 void sign_of_progress(raytrain_context *ctx)

@@ -1,4 +1,4 @@
-/* worker_reports.c - what each rank reports, for callbacks that want to have it. */
+/* worker_reports.c - gathers what each rank reports, for callbacks that ask for it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,11 +6,11 @@
 #include "session/reports.h"
 #include "session/session.h"
 
-/* Of a report: the launcher reads its line as a whole, and keeps 4 MiB of events for a
- * callback that is slow. */
+/* The limit for a report: the launcher reads its line as a whole, and keeps 4 MiB of
+ * events for a slow callback. */
 #define WORKERS_BYTES_MAX ((size_t)2 << 20)
 
-/* "[{...},{...}]", of objects one after the other; NULL: there is no memory. */
+/* Join objects that follow each other to "[{...},{...}]"; NULL without memory. */
 static char *workers_join(const char *reports, const size_t *sizes, int n, size_t total)
 {
     char *joined = malloc(total + (size_t)n + 2), *to = joined;
@@ -26,7 +26,7 @@ static char *workers_join(const char *reports, const size_t *sizes, int n, size_
     return joined;
 }
 
-/* Only the first time. */
+/* Note that the limit is exceeded, only the first time. */
 static void size_note(raytrain_context *ctx, size_t total)
 {
     if (!ctx->workers_noted)
