@@ -1,4 +1,4 @@
-/* events.c - a worker writes an event; the launcher takes them. */
+/* events.c - a worker writes events; the launcher collects them. */
 #include "config.h"
 
 #include "protocol/events.h"
@@ -106,7 +106,7 @@ static void event_take(const char *log_dir, const char *path,
     json_t *event;
     size_t n;
 
-    /* An event that cannot be removed would be delivered again and again. */
+    /* An event that cannot be removed would be delivered repeatedly. */
     if (record_read(path, RECORD_OF_EVENT, &text, &n, NULL) < 0 || unlink(path) < 0) {
         free(text);
         return;

@@ -23,8 +23,7 @@
     "restored" /* the attempt starts from the checkpoint "checkpoint" */
 #define EVENT_PROGRESS "progress" /* something long goes on: this is not a hang */
 #define EVENT_JOINED   "joined"   /* all workers have found each other */
-#define EVENT_TOTAL                                                                    \
-    "total" /* the training function is going to make "iterations" iterations */
+#define EVENT_TOTAL    "total" /* the expected number of iterations is "iterations" */
 /* A GPU has failed: "node" is where, and "hardware" (a truth value) says whether it is the
  * GPU's fault rather than a program's. */
 #define EVENT_GPU_ERROR "gpu_error"
@@ -34,8 +33,7 @@
 /* -- the launcher -- */
 /* Before the workers start. */
 int events_create(const char *log_dir, struct error *err);
-/* Calls on_event (NULL is fine) for each event since the last call, in order of
- * time. */
+/* Call on_event (NULL is fine) for each event since the last call, in order of time. */
 void events_take(const char *log_dir, void (*on_event)(void *arg, const json_t *event),
                  void *arg);
 /* After the workers have ended: take what is left, and tidy up. */

@@ -79,7 +79,7 @@ bool failure_read(const char *log_dir, struct failure *failure);
 
 /* The path of that record, malloc'ed; NULL without memory. */
 char *failure_path(const char *log_dir);
-/* The workers are gone: remove what one that was killed has left half written. */
+/* After the workers have ended: remove what a killed one has left half written. */
 void failure_tidy(const char *log_dir);
 
 #endif

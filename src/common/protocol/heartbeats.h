@@ -24,13 +24,13 @@
 /* The launcher: create the file for so many nodes. */
 int heartbeats_create(const char *log_dir, size_t nodes, struct error *err);
 
-/* Write the heartbeat of the node in this place, and send it to the storage. -1 and
+/* Write the heartbeat of the node with this index, and send it to the storage. -1 and
  * errno. */
 int heartbeats_write(int fd, size_t place, unsigned long count, const char *node);
 
-/* Read the line in this place; false: there is none yet. */
+/* Read the line of this index; false: there is none yet. */
 bool heartbeats_read(int fd, size_t place, char line[HEARTBEAT_BYTES + 1]);
-/* The node of a line, cut; false: this is no heartbeat. */
+/* The node of a line, possibly cut; false: it is not a heartbeat. */
 bool heartbeats_node(const char *line, char node[HEARTBEAT_NAME_MAX + 1]);
 
 #endif

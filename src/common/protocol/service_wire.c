@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* Memory for a payload starts with so many bytes, and doubles. */
+/* Memory for a payload starts with this many bytes, and doubles. */
 #define STEP ((size_t)1 << 20)
 
 /* ---- Columns ---- */
@@ -204,7 +204,7 @@ static int header_check(const struct service_reader *r, struct error *err)
     return 0;
 }
 
-/* More memory, if what there is is full. */
+/* Get more memory if it is full. */
 static int reader_grow(struct service_reader *r, struct error *err)
 {
     size_t wanted = r->room < STEP ? STEP : 2 * r->room;

@@ -13,7 +13,7 @@
 
 enum header { MAGIC, TEXT, DATA, ZERO, HEADER_WORDS };
 
-/* Memory for bytes that arrive grows in such steps. */
+/* The step in which memory for arriving bytes grows. */
 #define STEP ((size_t)1 << 20)
 
 /* ---- Send ---- */
