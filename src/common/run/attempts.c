@@ -12,8 +12,8 @@
 #include "run/run_dir.h"
 #include "util/run_record.h"
 
-/* What matters here about a report. All reports are read, also those that do not
- * count. */
+/* The part of a report that is needed here. All reports are read, also those that do
+ * not count. */
 struct reported {
     int attempt;
     int64_t iteration;
@@ -27,7 +27,7 @@ struct reported_list {
     bool no_memory;
 };
 
-/* What is read of a report: the members above. */
+/* The members that are read of a report, in the order above. */
 static const char *const KEYS[] = {"attempt", "training_iteration", "time_total_s",
                                    "time_since_restore", "iterations_since_restore"};
 

@@ -364,7 +364,7 @@ bool checkpoint_entry_better(const struct checkpoint_entry *a,
     return a->iteration > b->iteration;
 }
 
-/* How many others are better than entry i? */
+/* The number of entries that are better than entry i. */
 static size_t rank_of(const struct checkpoint_entry *entries, size_t n, size_t i,
                       const struct checkpoint_config *cfg)
 {

@@ -20,7 +20,7 @@
 
 /* Create the first file, unless it exists. */
 int journal_create(const char *dir, const char *name, struct error *err);
-/* Remove all files of a journal. Missing ones are no error. */
+/* Remove all files of a journal. Missing files are not an error. */
 void journal_remove(const char *dir, const char *name);
 /* Remove what a process that was killed in journal_create() has left. */
 void journal_tidy(const char *dir, const char *name);
@@ -44,7 +44,7 @@ int journal_sync(const char *dir, const char *name, struct error *err);
 struct journal_reader;
 int journal_reader_open(const char *dir, const char *name, struct journal_reader **out,
                         struct error *err);
-/* Calls on_line for each complete line since the last call. A journal that does not
+/* Call on_line for each complete line since the last call. A journal that does not
  * exist yet has none. */
 int journal_poll(struct journal_reader *r,
                  void (*on_line)(void *arg, const char *line, size_t n), void *arg,

@@ -13,8 +13,8 @@
 #include "util/error.h"
 
 /* -- read -- */
-/* Calls on_report for every report of a run, in order of time; skips lines that are not
- * objects. */
+/* Call on_report for every report of a run, in order of time; lines that are not
+ * objects are skipped. */
 int metrics_each(const char *run_dir,
                  void (*on_report)(void *arg, const json_t *report), void *arg,
                  struct error *err);

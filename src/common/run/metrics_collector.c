@@ -1,7 +1,8 @@
 /*
- * metrics_collector.c - from the journals of the attempts into result.json.
+ * metrics_collector.c - copy reports from the journals of the attempts into
+ * result.json.
  *
- * A report is in a journal first, and stays there until result.json is durable: if a
+ * A report is first in a journal, and stays there until result.json is durable: if a
  * launcher dies at any moment, the next one continues from the journal, after the last
  * line of result.json.
  */

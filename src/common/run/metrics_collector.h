@@ -19,7 +19,7 @@ int metrics_collector_open(const char *run_dir, struct metrics_collector **out,
 /* From now on, follow the reports of the attempt with this log directory. */
 int metrics_collector_follow(struct metrics_collector *c, const char *log_dir,
                              struct error *err);
-/* Calls on_report for each new report, even if result.json cannot be written: the write
+/* Call on_report for each new report, even if result.json cannot be written: the write
  * is retried later. */
 int metrics_collector_poll(struct metrics_collector *c,
                            void (*on_report)(void *arg, struct logged_report *report),

@@ -11,7 +11,7 @@
 #define RUN_PARTS "shards"
 #define RUN_PART  "shard-" /* and its number, in six digits or more */
 
-/* How many there are; 0 also if the directory cannot be read. */
+/* The number of complete ones; 0 also if the directory cannot be read. */
 int64_t run_parts_count(const char *run_dir);
 
 #endif

@@ -16,7 +16,7 @@ struct report_follower;
 /* The first poll delivers the last n reports that there are by then. */
 int report_follow_open(const char *run_dir, size_t n, struct report_follower **out,
                        struct error *err);
-/* Calls on_report for each report since the last call, once, in order. */
+/* Call on_report once for each report since the last call, in order. */
 int report_follow_poll(struct report_follower *f,
                        void (*on_report)(void *arg, const json_t *report), void *arg,
                        struct error *err);
