@@ -479,7 +479,7 @@ int survey_make(struct comm *comm, const struct image_tier *tier, int64_t iterat
     if (rc < 0) {
         checkpoint_destroy(survey->index);
         survey->index = NULL;
-        /* It is no error to have no image; it is one to be unable to look for it. */
+        /* Not having an image is not an error; being unable to look for one is. */
         if (err->code == RAYTRAIN_ENOTFOUND || err->code == RAYTRAIN_ECORRUPT)
             rc = 0;
     }

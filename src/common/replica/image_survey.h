@@ -33,7 +33,7 @@ struct survey {
     struct file_head head;
     uint64_t n_chunks;
     int32_t *sources; /* of each chunk, the rank that reads it for all; -1: none */
-    uint64_t missing; /* how many chunks no node has */
+    uint64_t missing; /* number of chunks that no node has */
     /* Rows: a bit for each chunk. */
     size_t row;                /* bytes of a row */
     unsigned char *everywhere; /* every node has it */
@@ -69,7 +69,7 @@ static inline bool tier_leader(const struct image_tier *tier)
 /* Bytes that this node has left for images. */
 uint64_t tier_room(const struct image_tier *tier);
 
-/* Visits the metadata in blocks: they grow with the number of ranks that write them. */
+/* Visit the metadata in blocks: they grow with the number of ranks that write them. */
 #define METADATA_BLOCK (1u << 20)
 struct metadata_walk {
     const struct extent *extents; /* of metadata_extents() */

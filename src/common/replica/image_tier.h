@@ -28,7 +28,7 @@
 int image_write(struct checkpoint_save *save, struct comm *comm,
                 const struct image_tier *tier, int64_t iteration, struct error *err);
 
-/* Both want a survey with nothing missing. assemble: RAYTRAIN_EFIT if a node has no
+/* Both need a survey with nothing missing. assemble: RAYTRAIN_EFIT if a node has no
  * room for the whole file. */
 int image_publish(struct comm *comm, const struct image_tier *tier,
                   const struct survey *survey, const char *path, struct error *err);

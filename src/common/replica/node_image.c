@@ -47,7 +47,8 @@ char *image_dir_path(const char *base, const char *id)
                                                                                 : path;
 }
 
-/* Another user may have made it, to read or to forge what we write. */
+/* Another user may have made the directory, to read or to forge what this process
+ * writes. */
 static int dir_check(const char *path, struct error *err)
 {
     struct stat st;

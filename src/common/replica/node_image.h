@@ -38,12 +38,12 @@ int image_dir_enter(const char *base, const char *id, bool durable,
 void image_dir_leave(struct image_dir *dir);
 /* Its path; malloc'ed, NULL without memory. */
 char *image_dir_path(const char *base, const char *id);
-/* Remove the directory and all that is in it; no error if there is none. */
+/* Remove the directory and all that is in it; it is not an error if there is none. */
 int image_dir_remove(const char *base, const char *id, struct error *err);
 
 /* The path of an image; malloc'ed, NULL without memory. */
 char *image_path(const struct image_dir *dir, int64_t iteration);
-/* Create an empty image of so many bytes, in place of an older one of this name.
+/* Create an empty image of `bytes` bytes, in place of an older one of this name.
  * Returns a descriptor, or -1. */
 int image_create(const struct image_dir *dir, int64_t iteration, uint64_t bytes,
                  struct error *err);
