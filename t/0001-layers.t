@@ -218,7 +218,6 @@ unlisted () {
 heads_later () {
 	cat <<-\EOT
 	worker/command
-	worker/wireup
 	EOT
 }
 
@@ -246,7 +245,6 @@ headless () {
 one_file_later () {
 	cat <<-\EOT
 	worker/command
-	worker/wireup
 	EOT
 }
 

@@ -1,9 +1,9 @@
 /*
- * bridges.c - the PMI bridges of a worker, one a client: the MPI library of this process,
- * and a program in a child.
+ * bridges.c - the PMI bridges of a worker, one a client: the MPI library of this
+ * process, and a program in a child.
  *
- * Fences (sharing.h) are made by one thread at a time: by the library's bridge only while
- * the main thread is inside an MPI call that all ranks make.
+ * Fences (sharing.h) are made by one thread at a time: by the library's bridge only
+ * while the main thread is inside an MPI call that all ranks make.
  */
 #include "config.h"
 
@@ -44,8 +44,8 @@ static int bridge_share(void *arg, unsigned round, const char *data, size_t n,
 static int bridge_fetch(void *arg, int rank, unsigned round, char **data, size_t *n,
                         struct error *err);
 
-/* What one bridge has for itself: with the prefix its keys of PMIx begin, with the suffix
- * the name of its group ends. */
+/* What one bridge has for itself: with the prefix its keys of PMIx begin, with the
+ * suffix the name of its group ends. */
 static const struct {
     const char *prefix, *suffix;
     struct pmi1_ops ops;

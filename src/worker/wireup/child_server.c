@@ -1,4 +1,7 @@
-/* child_server.c - see child_server.h. */
+/*
+ * child_server.c - starts raytrain-pmix for MPI programs in commands, and asks it for
+ * their variables.
+ */
 #include "config.h"
 
 #include "wireup/child_server.h"
@@ -66,7 +69,8 @@ static int environment_make(char ***env, struct error *err)
     return 0;
 }
 
-static int arguments_make(const struct child_server *s, char ***argv, struct error *err)
+static int pmix_arguments_make(const struct child_server *s, char ***argv,
+                               struct error *err)
 {
     char path[PATH_MAX];
 
@@ -78,7 +82,7 @@ static int arguments_make(const struct child_server *s, char ***argv, struct err
     return argv_append(argv, "0", err);
 }
 
-static int process_start(struct child_server *s, struct error *err)
+static int pmix_process_start(struct child_server *s, struct error *err)
 {
     struct child_spec spec = {.out = -1, .err = STDERR_FILENO, .die_with_parent = true};
     char **argv = NULL, **env = NULL;
@@ -95,7 +99,7 @@ static int process_start(struct child_server *s, struct error *err)
         rc = error_set(err, RAYTRAIN_ECOMM, "cannot reach the PMIx server: %s",
                        strerror(errno));
     if (rc == 0)
-        rc = arguments_make(s, &argv, err);
+        rc = pmix_arguments_make(s, &argv, err);
     if (rc == 0)
         rc = environment_make(&env, err);
     if (rc == 0) {
@@ -215,8 +219,8 @@ int child_server_start(const struct child_server_config *config,
     s->process = (struct child)CHILD_INIT;
     s->dir = (struct node_dir)NODE_DIR_INIT;
     s->socket = -1;
-    if (node_dir_make(&s->dir, PATH_MAX - 1, err) < 0 || process_start(s, err) < 0 ||
-        variables_receive(s, variables, n, err) < 0 ||
+    if (node_dir_make(&s->dir, PATH_MAX - 1, err) < 0 ||
+        pmix_process_start(s, err) < 0 || variables_receive(s, variables, n, err) < 0 ||
         thread_start(&s->thread, thread_run, s, err) < 0) {
         (void)child_server_stop(s);
         free(*variables);

@@ -1,6 +1,4 @@
-/*
- * env_scope.c - see env_scope.h.
- */
+/* env_scope.c - sets variables that the user has not set, and removes them again. */
 #include "config.h"
 
 #include "wireup/env_scope.h"

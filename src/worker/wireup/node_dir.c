@@ -1,4 +1,4 @@
-/* node_dir.c - see node_dir.h. */
+/* node_dir.c - makes and removes the private directory of a worker on its node. */
 #include "wireup/node_dir.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
  * node_dir.h - a private directory (0700) of this process on its node.
  *
  * It lies in the directory of the PMIx server, which removes it with all that is in it,
- * also if this process is killed. If there is none that is private and has a short path,
- * it is one of its own; then, if this process is killed, it remains until the next
- * worker on the node makes its own.
+ * also if this process is killed. If that directory is not private or has a long path,
+ * a directory of its own is made; if this process is killed, that remains until the
+ * next worker on the node makes one.
  */
 #ifndef RAYTRAIN_WIREUP_NODE_DIR_H
 #define RAYTRAIN_WIREUP_NODE_DIR_H
@@ -23,8 +23,8 @@ struct node_dir {
         .hold = -1, .path = ""                                                         \
     }
 
-/* With a path of at most so many bytes. */
+/* Make the directory, with a path of at most `most` bytes. */
 int node_dir_make(struct node_dir *d, size_t most, struct error *err);
-void node_dir_remove(struct node_dir *d); /* NODE_DIR_INIT is fine, and the result */
+void node_dir_remove(struct node_dir *d); /* accepts NODE_DIR_INIT, which it leaves */
 
 #endif

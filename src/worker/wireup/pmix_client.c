@@ -1,6 +1,6 @@
 /*
- * pmix_client.c - a worker as a client of PMIx: how it starts, why it cannot, how it ends
- * and how it ends its group.
+ * pmix_client.c - a worker as a client of PMIx: how it starts, why it cannot, how it
+ * ends and how it ends its group.
  */
 #include "config.h"
 

@@ -1,3 +1,4 @@
+/* pmix_facts.c - which release of PMIx this process uses, for --check. */
 #include "wireup/pmix_facts.h"
 
 #include <pmix.h>

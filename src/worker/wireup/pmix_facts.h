@@ -8,7 +8,7 @@
  *   {"client": "4.2.2", "built": "4.2.2", "server": the version that the server has set, or
  *    null, "security": modules for psec that it offers, or null, "gds": the same}
  *
- * New; NULL without memory.
+ * A new reference; NULL without memory.
  */
 json_t *pmix_facts(void);
 

@@ -1,6 +1,4 @@
-/*
- * process_mapping.c - see process_mapping.h.
- */
+/* process_mapping.c - PMI_process_mapping of MPICH, from the nodes of the ranks. */
 #include "config.h"
 
 #include "wireup/process_mapping.h"
@@ -38,8 +36,8 @@ int nodes_renumber(int *node_of, int size)
         node_of[seen[i].rank] = seen[first].rank;
     }
     free(seen);
-    /* ... which gets its number in rank order: the lowest rank comes before its peers
-     */
+    /* ... which gets its number in rank order: the lowest rank comes before its
+     * peers */
     for (int r = 0; r < size; r++)
         node_of[r] = node_of[r] == r ? n++ : node_of[node_of[r]];
     return n;

@@ -22,8 +22,8 @@ void nodes_place(struct world *world, const int *node_of);
  */
 char *nodes_process_mapping(const int *node_of, int size);
 
-/* The ranks of each node, "0,1;2,3", for a renumbered node_of. The caller frees it; NULL
- * if memory is short. */
+/* The ranks of each node, "0,1;2,3", for a renumbered node_of. The caller frees it;
+ * NULL if memory is short. */
 char *nodes_ranks(const int *node_of, int size);
 
 #endif

@@ -1,4 +1,4 @@
-/* sharing.c - see sharing.h. */
+/* sharing.c - puts, fences and gets values of PMIx. */
 #include "wireup/sharing.h"
 
 #include <stdlib.h>

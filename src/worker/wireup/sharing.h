@@ -3,8 +3,9 @@
  *
  * The fence commits what this rank has put and collects the data of all participants:
  * afterwards they are on this node. Every participant puts something before each fence,
- * even if it is empty: each value begins with a mark byte, because an empty contribution
- * beside full ones confuses PMIx's data store. PMIx keeps the first value of a key.
+ * even if it is empty: each value begins with a mark byte, because an empty
+ * contribution beside full ones confuses PMIx's data store. PMIx keeps the first value
+ * of a key.
  */
 #ifndef RAYTRAIN_WIREUP_SHARING_H
 #define RAYTRAIN_WIREUP_SHARING_H

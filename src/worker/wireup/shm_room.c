@@ -1,4 +1,4 @@
-/* shm_room.c - see shm_room.h. */
+/* shm_room.c - measures the free room in /dev/shm. */
 #include "wireup/shm_room.h"
 
 #include <stdio.h>

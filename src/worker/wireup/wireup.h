@@ -40,17 +40,18 @@ void wireup_bridge_hide(struct wireup *w);
 void wireup_bridge_stop(struct wireup *w); /* after the last MPI call */
 
 /*
- * The same for an MPI program in a child of each rank: *fd is what the child inherits as
- * PMI_FD. The children form a group of their own. A program that calls MPI_Abort, or
+ * The same for an MPI program in a child of each rank: *fd is what the child inherits
+ * as PMI_FD. The children form a group of their own. A program that calls MPI_Abort, or
  * that cannot be served any longer, is killed: the library waits for that. MPI_Finalize
  * shuts the connection down, so that a child can run one MPI program. Ends with
  * wireup_finalize().
  */
 int wireup_bridge_start_child(struct wireup *w, int *fd, struct error *err);
-/* Has a program in the child, or in another child of the node, made use of the bridge or
- * of the server (below)? The server of a node is known to its first rank only. */
+/* Has a program in the child, or in another child of the node, made use of the bridge
+ * or of the server (below)? The server of a node is known to its first rank only. */
 bool wireup_child_used(const struct wireup *w);
-/* Why the program in the child was killed or was not served any longer; NULL: it was. */
+/* Why the program in the child was killed or was not served any longer; NULL: it
+ * was. */
 const char *wireup_child_killed(const struct wireup *w);
 
 /* One process of each node: give data[0..n), and get those of all nodes, one after the

@@ -1,7 +1,7 @@
 /*
  * wireup_impl.h - inside the wireup of a worker. wireup.c starts and ends it,
- * pmix_client.c is the PMIx client, bridges.c the bridges for PMI; world.c has the place
- * of this worker among the others, byte_exchange.c what they give each other,
+ * pmix_client.c is the PMIx client, bridges.c the bridges for PMI; world.c has the
+ * place of this worker among the others, byte_exchange.c what they give each other,
  * children.c the PMIx server of programs in their children.
  */
 #ifndef RAYTRAIN_WIREUP_WIREUP_IMPL_H

@@ -12,7 +12,7 @@
 #include "util/fault.h"
 #include "wireup/process_mapping.h"
 
-static int pmix_fail(struct error *err, const char *what, pmix_status_t rc)
+static int world_fail(struct error *err, const char *what, pmix_status_t rc)
 {
     return error_set(err, RAYTRAIN_ECOMM, "%s: %s", what, PMIx_Error_string(rc));
 }
@@ -27,12 +27,12 @@ int wireup_world_size(struct wireup *w, int expected, struct error *err)
     PMIX_LOAD_PROCID(&all, w->me.nspace, PMIX_RANK_WILDCARD);
     rc = PMIx_Get(&all, PMIX_JOB_SIZE, NULL, 0, &value);
     if (rc != PMIX_SUCCESS)
-        return pmix_fail(err, "PMIx does not report the number of workers", rc);
+        return world_fail(err, "PMIx does not report the number of workers", rc);
     PMIX_VALUE_GET_NUMBER(rc, value, size, uint32_t);
     PMIX_VALUE_RELEASE(value);
     if (rc != PMIX_SUCCESS)
-        return pmix_fail(err, "PMIx reports a number of workers that is not a number",
-                         rc);
+        return world_fail(err, "PMIx reports a number of workers that is not a number",
+                          rc);
     if (size != (uint32_t)expected)
         return error_set(
             err, RAYTRAIN_ECOMM,
