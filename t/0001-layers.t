@@ -487,6 +487,17 @@ test_expect_success 'an include of another hall, or of a room above, is detected
 '
 
 # The same checks on a tree that breaks every rule.
+# other_words DIR: words for which HACKING.md, "Words", has another one: a GPU is not a card, and
+# a version not an edition. The colours of the page have --card.
+other_words () {
+	grep -rnE '(^|[^a-z-])([Cc]ards?|editions?)([^a-z]|$)' --include='*.[chp1-9]*' "$1"
+}
+
+test_expect_success 'one thing has one word: a GPU is not a card, a version is not an edition' '
+	{ other_words "$srcdir/src"; other_words "$srcdir/share"; :; } >found &&
+	test_must_be_empty found
+'
+
 test_expect_success 'set up a tree that breaks every rule' '
 	mkdir -p bad/src/common/util/deep bad/src/common/config bad/src/common/run \
 		bad/src/common/attic bad/src/cmd bad/src/worker/rank bad/src/serve \
@@ -510,10 +521,11 @@ test_expect_success 'set up a tree that breaks every rule' '
 	echo "int slurm_ask(void);" >bad/src/launcher/slurm/tool.h &&
 	echo "static int n = slurm_ask();" >bad/src/launcher/train/ask.c &&
 	echo "void f(void) { exit(1); }" >bad/src/launcher/train/trainer.c &&
+	printf "%s\n" "/* The cards of a rank. */" "struct model_edition;" >bad/src/worker/rank/worker.h &&
 	echo "#include \"train/trainer.h\"" >bad/src/worker/rank/worker.c &&
 	printf "#include \"train/trainer.h\"\n#include \"rank/worker.h\"\n" \
 		>bad/src/cmd/program.c &&
-	: >bad/src/launcher/train/trainer.h && : >bad/src/worker/rank/worker.h &&
+	: >bad/src/launcher/train/trainer.h &&
 	: >bad/src/common/attic/old.c && : >bad/src/common/util/deep/x.c &&
 	: >bad/src/common/util/notes.txt
 '
@@ -560,6 +572,9 @@ test_expect_success 'every check detects the violations in a tree that breaks ev
 	talkers bad/src >found &&
 	test 1 -eq $(wc -l <found) &&
 	grep train/trainer.c found &&
+	other_words bad/src >found &&
+	test 2 -eq $(wc -l <found) &&
+	grep "worker.h:1:" found && grep "worker.h:2:" found &&
 	unlisted bad/src >found &&
 	grep -x src/common/attic/old.c found &&
 	! grep -x src/common/util/size.c found
