@@ -1,5 +1,5 @@
-/* device_check.c - what workers have tried with their GPUs: copies, a sum over all of them, and
- * NCCL. */
+/* device_check.c - what workers have tried with their GPUs: copies, a sum over all of
+ * them, and NCCL. */
 #include <string.h>
 
 #include "check/check_report.h"
