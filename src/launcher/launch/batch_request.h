@@ -17,7 +17,7 @@ struct batch_request {
     const struct submit_options *options;
     const char *name; /* a label for lists of jobs, and of the log; any bytes */
     int stop_s; /* send SIGUSR1 to the command this long before the end; 0: do not */
-    bool survives;        /* the job goes on if a node is lost */
+    bool survives;        /* the job continues if a node is lost */
     const char *dir;      /* absolute: where the command runs */
     const char *prologue; /* shell lines before the command; NULL: none */
     char *const *command;
