@@ -30,7 +30,7 @@ bool slurm_await_ready(launcher_wait *wait, void (*say)(void *arg, const char *t
 /* The record of job `id`, a line, in the output of `scontrol --oneliner show job`; for
  * a job array, that lists other tasks as well. text is cut. NULL: not found. */
 char *slurm_job_record(char *text, const char *id);
-/* The value of KEY=VALUE, a word of its own, in such a line. */
+/* The value of KEY=VALUE, a separate word, in such a line. */
 bool slurm_job_field(const char *line, const char *key, char *value, size_t size);
 
 /* One line of squeue with the columns of job.c. False: not of job `id`, or
