@@ -341,7 +341,7 @@ int trainer_settle(struct options *opt, struct train_config *cfg, struct error *
     return rc;
 }
 
-/* If there is nothing to continue, the same command line starts anew, and the old run
+/* If there is nothing to continue, the same command line starts again, and the old run
  * is set aside. */
 static enum run_dir_mode entry_mode(const struct trainer *trainer)
 {
