@@ -21,7 +21,6 @@
  *   fail = a value of STANDIN_CUDA_FAIL, from the third batch on
  *   wrong = "device": asks for a GPU that is not there | "kind": for another kind of device
  */
-#include <dlfcn.h>
 #include <raytrain.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,57 +28,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "standin_cuda.h"
+#include "standin_calls.h"
 #include "standin_fail.h"
-
-/* ---- The library ---- */
-
-#define FUNCTIONS(F)                                                                   \
-    F(cuInit, (unsigned int))                                                          \
-    F(cuDevicePrimaryCtxRetain, (void **, int))                                        \
-    F(cuDevicePrimaryCtxRelease_v2, (int))                                             \
-    F(cuCtxSetCurrent, (void *))                                                       \
-    F(cuMemAlloc_v2, (uint64_t *, size_t))                                             \
-    F(cuMemFree_v2, (uint64_t))                                                        \
-    F(cuStreamSynchronize, (void *))                                                   \
-    F(cuStreamCreate, (void **, unsigned int))                                         \
-    F(cuStreamDestroy_v2, (void *))                                                    \
-    F(cuStreamBeginCapture_v2, (void *, int))                                          \
-    F(cuStreamEndCapture, (void *, void **))                                           \
-    F(standin_launch, (void *, void (*)(void *), void *))
-
-#define MEMBER(name, arguments) int(*name) arguments;
-static struct {
-    FUNCTIONS(MEMBER)
-    void *(*standin_inside)(uint64_t);
-} cuda;
-
-static void *symbol(void *object, const char *name)
-{
-    void *found = dlsym(object, name);
-
-    if (!found)
-        abort();
-    return found;
-}
-
-static void library_open(void)
-{
-    void *object = dlopen("libcuda.so.1", RTLD_NOW);
-
-    if (!object)
-        abort();
-#define FIND(name, arguments) *(void **)&cuda.name = symbol(object, #name);
-    FUNCTIONS(FIND)
-    FIND(standin_inside, )
-}
-
-/* What a call of the library has returned is 0. */
-static void must(int rc)
-{
-    if (rc != 0)
-        abort();
-}
 
 /* ---- The job ---- */
 
@@ -223,7 +173,7 @@ static int sums_begin(struct job *j)
     uint64_t p;
 
     if (j->device) {
-        library_open();
+        standin_open("libcuda.so.1");
         must(cuda.cuInit(0));
         must(cuda.cuDevicePrimaryCtxRetain(&context, j->id));
         must(cuda.cuCtxSetCurrent(context));

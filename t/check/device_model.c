@@ -41,7 +41,6 @@
  *          breaks | "apart": combines fewer numbers
  *   fail_once = PATH: fail only if PATH can be created
  */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <raytrain.h>
 #include <signal.h>
@@ -51,68 +50,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "standin_cuda.h"
+#include "standin_calls.h"
 #include "standin_fail.h"
 
-/* ---- The library ---- */
-
-#define FUNCTIONS(F)                                                                   \
-    F(cuInit, (unsigned int))                                                          \
-    F(cuDevicePrimaryCtxRetain, (void **, int))                                        \
-    F(cuDevicePrimaryCtxRelease_v2, (int))                                             \
-    F(cuCtxSetCurrent, (void *))                                                       \
-    F(cuCtxGetCurrent, (void **))                                                      \
-    F(cuMemAlloc_v2, (uint64_t *, size_t))                                             \
-    F(cuMemFree_v2, (uint64_t))                                                        \
-    F(cuMemHostAlloc, (void **, size_t, unsigned int))                                 \
-    F(cuMemFreeHost, (void *))                                                         \
-    F(cuMemcpyHtoDAsync_v2, (uint64_t, const void *, size_t, void *))                  \
-    F(cuStreamSynchronize, (void *))                                                   \
-    F(cuStreamCreate, (void **, unsigned int))                                         \
-    F(cuStreamDestroy_v2, (void *))                                                    \
-    F(cuStreamBeginCapture_v2, (void *, int))                                          \
-    F(cuStreamEndCapture, (void *, void **))                                           \
-    F(standin_fault, (void *))                                                         \
-    F(standin_hold, (int))                                                             \
-    F(standin_launch, (void *, void (*)(void *), void *))
-
-#define MEMBER(name, arguments) int(*name) arguments;
-static struct {
-    FUNCTIONS(MEMBER)
-    void *(*standin_inside)(uint64_t);
-    void (*standin_reset)(int);
-} cuda;
-
-static void *symbol(void *object, const char *name)
-{
-    void *found = dlsym(object, name);
-
-    if (!found)
-        abort();
-    return found;
-}
-
 static int device_kind = RAYTRAIN_CUDA;
-
-static void library_open(void)
-{
-    void *object = dlopen(
-        device_kind == RAYTRAIN_HIP ? "libamdhip64.so.6" : "libcuda.so.1", RTLD_NOW);
-
-    if (!object)
-        abort();
-#define FIND(name, arguments) *(void **)&cuda.name = symbol(object, #name);
-    FUNCTIONS(FIND)
-    FIND(standin_inside, )
-    FIND(standin_reset, )
-}
-
-/* What a call of the library has returned is 0. */
-static void must(int rc)
-{
-    if (rc != 0)
-        abort();
-}
 
 /* ---- The model ---- */
 
@@ -221,7 +162,7 @@ static void model_create(struct model *m, raytrain_context *ctx, bool device,
     m->rows = n * (rank + 1) / size - m->first;
     m->id = device ? raytrain_local_rank(ctx) % n_devices : 0;
     if (device) {
-        library_open();
+        standin_open(device_kind == RAYTRAIN_HIP ? "libamdhip64.so.6" : "libcuda.so.1");
         must(cuda.cuInit(0));
         must(cuda.cuDevicePrimaryCtxRetain(&m->context, m->id));
         must(cuda.cuCtxSetCurrent(m->context));

@@ -27,7 +27,6 @@
  *          "freed", "mixture", "elsewhere", "parameter"
  *   fail_once = PATH: fail only if PATH can be created
  */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <math.h>
 #include <raytrain.h>
@@ -37,56 +36,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "standin_cuda.h"
+#include "standin_calls.h"
 #include "standin_fail.h"
-
-/* ---- The library ---- */
-
-#define FUNCTIONS(F)                                                                   \
-    F(cuInit, (unsigned int))                                                          \
-    F(cuDevicePrimaryCtxRetain, (void **, int))                                        \
-    F(cuDevicePrimaryCtxRelease_v2, (int))                                             \
-    F(cuCtxSetCurrent, (void *))                                                       \
-    F(cuMemAlloc_v2, (uint64_t *, size_t))                                             \
-    F(cuMemFree_v2, (uint64_t))                                                        \
-    F(cuStreamCreate, (void **, unsigned int))                                         \
-    F(cuStreamDestroy_v2, (void *))                                                    \
-    F(cuStreamSynchronize, (void *))                                                   \
-    F(cuStreamBeginCapture_v2, (void *, int))                                          \
-    F(cuStreamEndCapture, (void *, void **))                                           \
-    F(standin_launch, (void *, void (*)(void *), void *))
-
-#define MEMBER(name, arguments) int(*name) arguments;
-static struct {
-    FUNCTIONS(MEMBER)
-    void *(*standin_inside)(uint64_t);
-} cuda;
-
-static void *symbol(void *object, const char *name)
-{
-    void *found = dlsym(object, name);
-
-    if (!found)
-        abort();
-    return found;
-}
-
-static void library_open(void)
-{
-    void *object = dlopen("libcuda.so.1", RTLD_NOW);
-
-    if (!object)
-        abort();
-#define FIND(name, arguments) *(void **)&cuda.name = symbol(object, #name);
-    FUNCTIONS(FIND)
-    FIND(standin_inside, )
-}
-
-static void must(int rc)
-{
-    if (rc != 0)
-        abort();
-}
 
 /* ---- Numbers ---- */
 
@@ -312,7 +263,7 @@ static void gradients_place(struct model *m)
 
 static void device_open(struct model *m, bool stream)
 {
-    library_open();
+    standin_open("libcuda.so.1");
     must(cuda.cuInit(0));
     m->id = raytrain_local_rank(m->ctx) % m->devices;
     must(cuda.cuDevicePrimaryCtxRetain(&m->context, m->id));

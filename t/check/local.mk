@@ -25,7 +25,7 @@ $(linked_modules): $(LIBRAYTRAIN)
 t/check/device_%.so: TRAIN_FUNC_FLAGS += -I$(srcdir)/t/device
 
 $(check_modules) $(linked_modules): t/check/%.so: t/check/%.c $(train_func_headers) \
-		t/device/standin_cuda.h t/device/standin_fail.h
+		t/device/standin_calls.h t/device/standin_cuda.h t/device/standin_fail.h
 	$(AM_V_CCLD)$(MKDIR_P) t/check && \
 	$(CC) -D_GNU_SOURCE -I$(top_srcdir)/src/include $(TRAIN_FUNC_FLAGS) $(CPPFLAGS) $(CFLAGS) \
 		-fPIC -shared $(LDFLAGS) -o $@ $(srcdir)/t/check/$*.c $(TRAIN_FUNC_LIBS)

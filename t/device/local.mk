@@ -1,7 +1,7 @@
 # Stand-ins for the library of NVIDIA's driver, and for NCCL, each with the soname of the
 # library whose place it takes.
-EXTRA_DIST += t/device/standin_cuda.c t/device/standin_cuda.h t/device/standin_fail.h \
-	t/device/standin_nccl.c
+EXTRA_DIST += t/device/standin_calls.h t/device/standin_cuda.c t/device/standin_cuda.h \
+	t/device/standin_fail.h t/device/standin_nccl.c
 STANDINS = t/device/libcuda.so.1 t/device/libnccl.so.2 t/device/empty/libnccl.so.2
 check_DATA += $(STANDINS)
 CLEANFILES += $(STANDINS)
