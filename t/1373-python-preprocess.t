@@ -244,11 +244,11 @@ test_expect_success 'workers learn together, checkpoints have what they learned,
 /usr/bin/python3 -c 'import h5py' 2>/dev/null && test_set_prereq H5PY
 test_expect_success H5PY 'strings that h5py wrote are encoded in a run' '
 	/usr/bin/python3 - <<-\PY &&
-	import h5py
+	import h5py, numpy
 	for i, words in enumerate((["red", "", "blue"], ["Gr\u00fcn", "blue", "red"])):
 	    with h5py.File(f"strings-{i}.h5", "w") as f:
 	        f["fixed"] = [w.encode() for w in 10 * words]
-	        f.create_dataset("vlen", data=10 * words, dtype=h5py.string_dtype(),
+	        f.create_dataset("vlen", data=numpy.array(10 * words, "O"), dtype=h5py.string_dtype(),
 	                         chunks=(7,), compression="gzip")
 	        f["n"] = list(range(30 * i, 30 * i + 30))
 	        f["names"] = [b"fixed", b"vlen", b"n"][:2 + i]

@@ -96,11 +96,12 @@ test_expect_success 'all lines arrive if they are read' '
 '
 test_expect_success 'a process that keeps the output of a worker open does not keep the run' '
 	cat >daemon.sh <<-\EOF &&
-	setsid sleep 1000 &
+	env -i setsid sleep 1000 &
+	echo $! >daemon
 	echo "the end"
 	EOF
 	$run -n 1 --show rank0 -q --name daemon -- sh daemon.sh >out 2>err &&
-	grep "the end" out && no_process_left && eventually tees_gone
+	grep "the end" out && no_process_left && eventually tees_gone && kill "$(cat daemon)"
 '
 test_expect_success 'what does not name ranks is refused with what does' '
 	for value in rank1 3-1 1, all,0; do
