@@ -181,7 +181,7 @@ static void rows_write(const char *path, const char *head, const char *form, int
 
 /* ---- Requests to stop ---- */
 
-static int stop(struct error *err)
+static int stop_at_once(struct error *err)
 {
     return error_set(err, RAYTRAIN_ESTOPPED, "stopped on request");
 }
@@ -189,7 +189,7 @@ static int stop(struct error *err)
 /* Wherever it is asked for, nothing is left, and the next run converts all rows. */
 static void stops_everywhere(const char *path, unsigned long long rows, int calls_min)
 {
-    struct run run = {.path = path, .ranks = 2, .act = stop};
+    struct run run = {.path = path, .ranks = 2, .act = stop_at_once};
     int calls[2] = {0};
 
     for (run.by = 0; run.by < 2; run.by++) {
