@@ -254,7 +254,7 @@ test_expect_success 'an exported model replaces a file, but no directory' '
 	echo old >again.ubj && raytrain-inspect --export again.ubj "$(last_checkpoint binary)" &&
 	cmp again.ubj binary.ubj && mkdir dir.ubj &&
 	expect_status 3 raytrain-inspect --export dir.ubj "$(last_checkpoint binary)" 2>err &&
-	grep "no regular file" err && rmdir dir.ubj
+	grep "not a regular file" err && rmdir dir.ubj
 '
 test_expect_success 'a format that the library does not have is refused with those that it has' '
 	expect_status 3 raytrain-inspect --export m.txt "$(last_checkpoint binary)" 2>err &&
@@ -268,7 +268,7 @@ test_expect_success 'an ending that is no format is refused with those that ther
 '
 test_expect_success 'a checkpoint without a model of trees cannot be exported to a file' '
 	expect_status 3 raytrain-inspect --export m.json "$(last_checkpoint other)" 2>err &&
-	grep "no checkpoint of the trainers xgboost and lightgbm" err &&
+	grep "not a checkpoint of the trainers xgboost and lightgbm" err &&
 	test_path_is_missing m.json
 '
 cat >damage.py <<-\EOF
