@@ -2,7 +2,6 @@
 #include "config_fixture.h"
 
 struct train_config cfg;
-struct error err;
 
 int config_setup(void **state)
 {

@@ -12,8 +12,6 @@
 #include "config/config_file.h"
 #include "preprocess/chain_fit.h"
 
-struct error err;
-
 /* ---- The table, and rows of it ---- */
 
 static struct dictionary *words;
