@@ -610,18 +610,10 @@ static void without_the_library_on_a_rank_there_is_no_group(void **state)
 static void old_and_different_libraries_get_no_group(void **state)
 {
     (void)state;
-    refusal_case((struct refusal){"libnccl.so.2 is NCCL 2.8: update it to 2.10",
-                                  0,
-                                  -1,
-                                  -1,
-                                  {0, 0, 2804},
-                                  true});
-    refusal_case((struct refusal){"libnccl.so.2 is NCCL 2.9: update it to 2.10",
-                                  0,
-                                  -1,
-                                  -1,
-                                  {20908, 0, 0},
-                                  true});
+    refusal_case((struct refusal){
+        "libnccl.so.2 is NCCL 2.8: update it to 2.10", 0, -1, -1, {0, 0, 2804}, true});
+    refusal_case((struct refusal){
+        "libnccl.so.2 is NCCL 2.9: update it to 2.10", 0, -1, -1, {20908, 0, 0}, true});
     refusal_case(
         (struct refusal){"different versions of libnccl.so.2: 21003, up to 22809",
                          0,

@@ -6,7 +6,8 @@
 #include "checkpoint/checkpoint_impl.h"
 #include "util/fs.h"
 
-int checkpoint_damage(const raytrain_checkpoint *ck, struct error *err, const char *what)
+int checkpoint_damage(const raytrain_checkpoint *ck, struct error *err,
+                      const char *what)
 {
     return error_set(err, RAYTRAIN_ECORRUPT, "%s: %s", ck->path, what);
 }

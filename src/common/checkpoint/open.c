@@ -43,8 +43,8 @@ static int head_absent(const raytrain_checkpoint *ck, off_t bytes, struct error 
     if (bytes == 0)
         return checkpoint_damage(ck, err, "the file is empty");
     if (is_hdf5(ck->fd))
-        return checkpoint_damage(ck, err,
-                      "this is an HDF5 file, but not a checkpoint written by raytrain");
+        return checkpoint_damage(
+            ck, err, "this is an HDF5 file, but not a checkpoint written by raytrain");
     return checkpoint_damage(ck, err, "this is neither a checkpoint nor an HDF5 file");
 }
 
@@ -53,9 +53,10 @@ static int head_check(const raytrain_checkpoint *ck, uint64_t bytes, struct erro
     const struct file_head *h = &ck->head;
 
     if (memcmp(h->mark, HEAD_COMPLETE, sizeof h->mark) != 0)
-        return checkpoint_damage(ck, err,
-                      "the checkpoint is incomplete: its writer died, or is still "
-                      "writing");
+        return checkpoint_damage(
+            ck, err,
+            "the checkpoint is incomplete: its writer died, or is still "
+            "writing");
     if (h->head_hash != XXH3_64bits(h, offsetof(struct file_head, head_hash)))
         return checkpoint_damage(ck, err, "the head of the file is damaged (checksum)");
     if (h->version < FORMAT_OLDEST || h->version > FORMAT_VERSION)
@@ -170,7 +171,8 @@ static int metadata_verify(const raytrain_checkpoint *ck, struct error *err)
         }
     }
     if (rc == 0 && XXH3_64bits_digest(hash) != ck->head.metadata_hash)
-        rc = checkpoint_damage(ck, err, "the tables or the HDF5 metadata are damaged (checksum)");
+        rc = checkpoint_damage(
+            ck, err, "the tables or the HDF5 metadata are damaged (checksum)");
     XXH3_freeState(hash);
     free(buf);
     free(extents);
@@ -288,7 +290,8 @@ static int file_join(raytrain_checkpoint *ck, struct error *err)
         return checkpoint_read_error(ck, err);
     if (memcmp(&here, &ck->head, sizeof here) != 0 ||
         (uint64_t)st.st_size != ck->head.file_bytes)
-        return checkpoint_damage(ck, err, "this rank sees another file here than rank 0");
+        return checkpoint_damage(ck, err,
+                                 "this rank sees another file here than rank 0");
     return 0;
 }
 

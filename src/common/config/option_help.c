@@ -5,6 +5,7 @@
 #include "config/config_key.h"
 #include "config/data_config.h"
 #include "config/option_table.h"
+#include "config/options.h"
 #include "config/train_config.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))

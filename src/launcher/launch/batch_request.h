@@ -16,8 +16,8 @@ struct batch_request {
     const struct scaling_config *scaling;
     const struct submit_options *options;
     const char *name; /* a label for lists of jobs, and of the log; any bytes */
-    int stop_s; /* send SIGUSR1 to the command this long before the end; 0: do not */
-    bool survives;        /* the job continues if a node is lost */
+    int stop_s;    /* send SIGUSR1 to the command this long before the end; 0: do not */
+    bool survives; /* the job continues if a node is lost */
     const char *dir;      /* absolute: where the command runs */
     const char *prologue; /* shell lines before the command; NULL: none */
     char *const *command;

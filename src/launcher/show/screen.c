@@ -14,7 +14,7 @@
 #include "event/outlet.h"
 
 #define PLACE_BYTES (4 << 20) /* of each place */
-#define PUSH_BYTES 32768     /* written at once: less than an outlet keeps */
+#define PUSH_BYTES  32768     /* written at once: less than an outlet keeps */
 
 struct place {
     struct outlet *outlet;

@@ -26,11 +26,11 @@
 
 #define CHANNEL_KEPT_BYTES (1 << 20) /* that the channel has not taken */
 #define READ_BYTES 65536
-#define GATHER_MS  3 /* the shortest time between two reads of a pipe */
+#define GATHER_MS          3 /* the shortest time between two reads of a pipe */
 #define LITTLE     8192
 /* between two checks for the worker's end, on kernels without pidfds */
-#define LOOK_MS    100
-#define END_S      1.0 /* time for the channel after the worker has ended */
+#define LOOK_MS 100
+#define END_S   1.0 /* time for the channel after the worker has ended */
 
 struct channel {
     int fd; /* -1: its reader is gone */

@@ -8,7 +8,7 @@
 
 #include "util/name_index.h"
 
-#define RETURNS_MAX 64   /* lost nodes in one probe */
+#define RETURNS_MAX   64   /* lost nodes in one probe */
 #define SURVEY_LOOK_S 0.05 /* how often a running probe is polled */
 
 void node_lost_describe(const char *node, enum node_answer answer, size_t others,

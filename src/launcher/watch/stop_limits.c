@@ -24,9 +24,9 @@
 /* ---- The end of the allocation ---- */
 
 #define FRESH_S    10.0 /* older answers are not acted on: the end may have moved */
-#define RECALLED_S 60.0 /* the maximum age of an attempt's first answer */
+#define RECALLED_S     60.0 /* the maximum age of an attempt's first answer */
 #define LIMITS_AGAIN_S 60.0 /* the pause after a question without an answer */
-#define LAST_S     5.0 /* reserved for the Result, but at most half of the time left */
+#define LAST_S         5.0 /* reserved for the Result, but at most half of the time left */
 
 struct time_watch {
     const struct batch_ops *batch;

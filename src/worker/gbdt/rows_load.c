@@ -20,9 +20,9 @@ struct loading {
     const struct rows_job *job;
     struct gbdt_rows *rows;
     const char *weight, *qid; /* columns; NULL: there is none */
-    uint64_t first, end;  /* this part, as it would be without queries */
-    uint64_t room;        /* rows for which there is memory */
-    uint64_t values_room; /* sparse: elements */
+    uint64_t first, end;      /* this part, as it would be without queries */
+    uint64_t room;            /* rows for which there is memory */
+    uint64_t values_room;     /* sparse: elements */
     size_t groups_room;
     uint64_t at;          /* the number of the next row that is read */
     unsigned char *query; /* the bytes of the query's number in the row before */

@@ -36,7 +36,7 @@ static uint64_t head_hash(const struct head *head, const uint64_t bytes[])
 }
 
 static int part_name_make(char path[PATH_MAX], const char *dir, const char *form,
-                     uint64_t index, struct error *err)
+                          uint64_t index, struct error *err)
 {
     int n = snprintf(path, PATH_MAX, "%s/", dir);
 
@@ -63,8 +63,9 @@ static int streams_put(int fd, const struct head *head, const uint64_t lengths[]
     return rc;
 }
 
-static int part_file_put(const char *path, const struct head *head, const uint64_t lengths[],
-                    const struct predicted_stream *streams, struct error *err)
+static int part_file_put(const char *path, const struct head *head,
+                         const uint64_t lengths[],
+                         const struct predicted_stream *streams, struct error *err)
 {
     int fd = open(path, FS_CREATE | O_TRUNC, 0666), rc;
 
