@@ -309,7 +309,7 @@ test_expect_success FAULTS 'a lost lock ends the writing of the result' '
 '
 test_expect_success FAULTS 'a process that is killed while it writes the result is reported' '
 	RAYTRAIN_FAULT=result.write expect_status 1 $run --name oom "$train" 2>err &&
-	grep "cannot write the result: the process that was to do it" err && name=oom &&
+	grep "cannot write the result: the process for this was killed" err && name=oom &&
 	$run --name oom --resume "$train" 2>err && all_there
 '
 test_expect_success FAULTS 'a system without room for another process writes the result' '

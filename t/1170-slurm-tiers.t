@@ -54,7 +54,7 @@ test_expect_success 'a state that does not fit in the memory of a node is restor
 	cluster on n2 mount -o remount,size=$((used + 1000000)) /dev/shm &&
 	rm runs/small/checkpoint_* && kill_on n3 &&
 	eventually grep ": starting from" err && : >gate && wait $pid &&
-	grep "iteration 2 in memory goes to storage" err &&
+	grep "iteration 2 in memory is written to storage" err &&
 	grep "starting from .*runs/small/checkpoint_000002.h5" err &&
 	test 1 -eq "$(grep -c "saved without copies in memory" err)" &&
 	test -e runs/small/checkpoint_000005.h5 && nothing_left &&

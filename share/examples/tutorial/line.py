@@ -20,6 +20,6 @@ for epoch in range(start, raytrain.config.get("epochs", 10)):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    plain = getattr(model, "module", model)  # one worker alone has no DDP
+    plain = getattr(model, "module", model)  # a single worker has no DDP
     state = {"model": plain.state_dict(), "epoch": epoch}
     raytrain.report({"loss": loss.item()}, checkpoint=raytrain.Checkpoint.from_dict(state))
