@@ -117,7 +117,7 @@ test_expect_success PYTHON 'metrics of Python are those of rank 0, with their ty
 		checkpoint_config={num_to_keep=1; checkpoint_score_attribute=\"loss\";
 			checkpoint_score_order=\"min\";};}" -- $PYTHON own.py 2>err &&
 	ls runs/own/checkpoint_*.h5 >kept && test 2 = $(grep -c "00000[23].h5" kept) &&
-	grep "has a .done. of its own.* kept for Result.metrics" err && grep "in result.json only: a b$" err &&
+	grep "has a .done. already.* kept for Result.metrics" err && grep "in result.json only: a b$" err &&
 	cat >own_read.py <<-\EOT &&
 	import math, raytrain
 	result = raytrain.Result.from_path("runs/own")

@@ -85,7 +85,7 @@ test_expect_success 'what could not be tried is named, with the reason and how t
 test_expect_success 'commands that the check needs and that are not there are named' '
 	mkdir -p few-commands && ln -sf $(command -v sh) few-commands/ &&
 	PATH=few-commands "$stage/bin/raytrain-run" --check --json --storage runs >json &&
-	skipped json slurm commands PATH && skipped json installation Python "no python3" &&
+	skipped json slurm commands PATH && skipped json installation Python "python3 is missing" &&
 	skipped json nodes "temporary files" "stat is not in PATH"
 '
 test_expect_success '-q prints only what is not ok' '
@@ -100,11 +100,11 @@ test_expect_success DISK 'storage that is read-only is wrong, and the workers ar
 	expect_status 4 $check --json --storage ro >json 2>err &&
 	json_is json .verdict wrong && found json wrong storage create &&
 	found json ok workers run && found json ok MPI library && test_must_be_empty err &&
-	skipped json storage rename "step before"
+	skipped json storage rename "earlier step"
 '
 test_expect_success DISK 'storage that does not exist and cannot be made is wrong' '
 	expect_status 4 $check --json --storage ro/runs >json && found json wrong storage directory &&
-	skipped json storage sync "no such directory" && skipped json storage owner "no such"
+	skipped json storage sync "does not exist" && skipped json storage owner "does not exist"
 '
 test_expect_success DISK 'storage that is full is wrong' '
 	mkdir full && mount -t tmpfs -o size=64k none "$PWD/full" &&

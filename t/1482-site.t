@@ -103,7 +103,7 @@ test_expect_success '--check names the file, and starts no workers on a login no
 	grep "^site file|contents|ok|.*/site.cfg" list &&
 	grep "^site file|prologue|wrong|/no/such/file" list &&
 	grep "^workers|start|skipped|$host is a login node" list &&
-	grep "^MPI|library|skipped|the site does not want workers here" list
+	grep "^MPI|library|skipped|the site does not allow workers here" list
 '
 test_expect_success '--check reports what is wrong in the file' '
 	site "" "mpi = 3;" && expect_status 4 $run --check --json --storage runs >json &&

@@ -52,9 +52,9 @@ test_expect_success 'tasks of an array may not share a run' '
 	$submit --array 0-2 -- true
 '
 test_expect_success 'a word of --sbatch-args that does not belong to an option is refused' '
-	refused 2 "hello.*no option" --sbatch-args hello &&
-	refused 2 "hello.*no option" --sbatch-args "--exclusive=user hello" &&
-	refused 2 "two.*no option" --sbatch-args "-p one two" &&
+	refused 2 "hello.*not belong to an option" --sbatch-args hello &&
+	refused 2 "hello.*not belong to an option" --sbatch-args "--exclusive=user hello" &&
+	refused 2 "two.*not belong to an option" --sbatch-args "-p one two" &&
 	$submit --sbatch-args "--exclusive -p one --nodelist=n1" -- true
 '
 test_expect_success 'a command that is not here may become known by the lines of --prologue' '
