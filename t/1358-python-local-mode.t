@@ -6,7 +6,7 @@ PYTHONPATH=$stage/share/raytrain/python
 export PYTHONPATH
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE RAYTRAIN_SESSION
 "$PYTHON" -c "import numpy" 2>err && test_set_prereq NUMPY
-"$PYTHON" -c "from raytrain.torch import get_device" 2>err && test_set_prereq TORCH
+"$PYTHON" -c "import sys, torch; sys.exit(not hasattr(torch, 'frombuffer'))" 2>err && test_set_prereq TORCH
 
 cat >common.py <<\EOT
 import os, sys, tempfile, warnings

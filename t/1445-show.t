@@ -96,12 +96,13 @@ test_expect_success 'all lines arrive if they are read' '
 '
 test_expect_success 'a process that keeps the output of a worker open does not keep the run' '
 	cat >daemon.sh <<-\EOF &&
-	env -i setsid sleep 1000 &
-	echo $! >daemon
+	env -i setsid sh -c "echo \$\$ >daemon && exec sleep 1000" &
+	until test -s daemon; do sleep 0.02; done
 	echo "the end"
 	EOF
+	test_when_finished "kill \"\$(cat daemon)\"" &&
 	$run -n 1 --show rank0 -q --name daemon -- sh daemon.sh >out 2>err &&
-	grep "the end" out && no_process_left && eventually tees_gone && kill "$(cat daemon)"
+	grep "the end" out && no_process_left && eventually tees_gone
 '
 test_expect_success 'what does not name ranks is refused with what does' '
 	for value in rank1 3-1 1, all,0; do

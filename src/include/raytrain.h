@@ -662,7 +662,7 @@ RAYTRAIN_API bool raytrain_should_checkpoint(raytrain_context *ctx);
 RAYTRAIN_API int64_t raytrain_training_iteration(const raytrain_context *ctx);
 
 /*
- * The training is going to make so many iterations, over all attempts: for the display
+ * The expected number of iterations, over all attempts: for the display
  * of progress, which shows how much is done and how long the rest takes. It ends nothing.
  * Not collective; that of rank 0 counts. A later call replaces it; 0: the number is not
  * known any more. RAYTRAIN_EINVAL if it is negative.

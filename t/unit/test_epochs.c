@@ -771,7 +771,7 @@ static void filters_that_cannot_be_are_errors(void **state)
         raytrain_status code;
         const char *text;
     } T[] = {{"z", 0, RAYTRAIN_ENOTFOUND, "no column \"z\""},
-             {"x", 0, RAYTRAIN_ETYPE, "not one number"},
+             {"x", 0, RAYTRAIN_ETYPE, "exactly one number"},
              {"y", 1000, RAYTRAIN_EINVAL, "no row has a value of \"y\""}};
     struct dataset_config cfg = config(0, LAST_BATCH_KEEP);
     struct dataset_env env = {.size = 1};

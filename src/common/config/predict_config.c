@@ -129,10 +129,11 @@ static int place_check(const char *output, struct error *err)
                        "predict.output: there is no directory %s; create it first",
                        quote(dir, quoted));
     else if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
-        rc = error_set(err, RAYTRAIN_EINVAL,
-                       "predict.output: %s is no regular file, which the predictions "
-                       "could replace",
-                       quote(output, quoted));
+        rc =
+            error_set(err, RAYTRAIN_EINVAL,
+                      "predict.output: %s is not a regular file, which the predictions "
+                      "could replace",
+                      quote(output, quoted));
     free(dir);
     return rc;
 }

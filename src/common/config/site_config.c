@@ -95,7 +95,7 @@ static int mpi_check(const struct site_config *site, const struct config_node *r
         return 0;
     return config_fail(
         &at, node_find(root, "mpi"), RAYTRAIN_EINVAL,
-        "%s is no plugin for PMIx, which workers need; write a name such "
+        "%s is not a plugin for PMIx, which workers need; write a name such "
         "as \"pmix_v4\", see srun --mpi=list",
         quote(site->mpi, quoted));
 }

@@ -21,10 +21,11 @@ static int word_check(const char *flag, const char *value, struct error *err)
 
     if (!value[strspn(value, plain)])
         return 0;
-    return error_set(err, RAYTRAIN_EUSAGE,
-                     "--%s: %s is no value for sbatch; write a word of letters, digits "
-                     "and _.,:+-/@%%",
-                     flag, quote(value, quoted));
+    return error_set(
+        err, RAYTRAIN_EUSAGE,
+        "--%s: %s is not a value for sbatch; write a word of letters, digits "
+        "and _.,:+-/@%%",
+        flag, quote(value, quoted));
 }
 
 /* Skip a number. False: there is none, or it is too large. */
@@ -47,7 +48,7 @@ static int time_check(const char *flag, const char *value, struct error *err)
     if (time_limit_parse(value, &seconds))
         return 0;
     return error_set(err, RAYTRAIN_EUSAGE,
-                     "--%s: %s is no time for sbatch; write minutes (90), "
+                     "--%s: %s is not a time for sbatch; write minutes (90), "
                      "hours:minutes:seconds (1:30:00), days-hours (1-12) or UNLIMITED",
                      flag, quote(value, quoted));
 }

@@ -222,7 +222,7 @@ static const struct config_key train_keys[] = {
      FIELD(gbdt.categorical),
      .offset2 = offsetof(struct train_config, gbdt.n_categorical)},
     {.name = "exclude",
-     .doc = "columns that are no features of trees",
+     .doc = "columns that are not features of trees",
      .type = CONFIG_STRINGS,
      FIELD(gbdt.exclude),
      .offset2 = offsetof(struct train_config, gbdt.n_exclude)},

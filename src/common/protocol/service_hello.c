@@ -132,7 +132,7 @@ static int row_read(const json_t *column, struct service_column *c, struct error
         json_int_t extent = json_integer_value(json_array_get(shape, i));
 
         if (extent <= 0)
-            return hello_wrong("an extent of a shape is no positive integer", err);
+            return hello_wrong("an extent of a shape is not a positive integer", err);
         c->row.shape[c->row.ndim++] = (uint64_t)extent;
     }
     return service_row_bytes(c) > 0 ? 0

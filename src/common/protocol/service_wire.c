@@ -196,7 +196,7 @@ static int header_check(const struct service_reader *r, struct error *err)
     if (h->magic != SERVICE_MAGIC || h->kind < SERVICE_HELLO ||
         h->kind > SERVICE_FAILED)
         return error_set(err, RAYTRAIN_ECORRUPT,
-                         "what arrived at the socket of a service is no message");
+                         "what arrived at the socket of a service is not a message");
     if (h->bytes > limit)
         return error_set(err, RAYTRAIN_ECORRUPT,
                          "a message of a service claims %llu bytes, and may have %llu",

@@ -84,7 +84,8 @@ static int path_connect(const char *path, struct error *err)
     int fd;
 
     if (strlen(path) >= sizeof at.sun_path)
-        return error_set(err, RAYTRAIN_EINVAL, WIRE_VARIABLE " is no path of a socket");
+        return error_set(err, RAYTRAIN_EINVAL,
+                         WIRE_VARIABLE " is not the path of a socket");
     strcpy(at.sun_path, path);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)

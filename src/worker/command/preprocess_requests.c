@@ -402,7 +402,7 @@ static struct preprocessor *python_find(const struct request *q, struct chain *c
     if (index >= 0 && (uint64_t)index < chain->n && chain->list[index].config->python)
         return &chain->list[index];
     error_set(err, RAYTRAIN_ENOTFOUND,
-              "preprocessor %lld of the run is no function in Python",
+              "preprocessor %lld of the run is not a function in Python",
               (long long)index);
     return NULL;
 }

@@ -122,7 +122,7 @@ static int metrics_read(const json_t *from, struct metric_list *list, struct err
         if (json_is_string(value))
             number = strtod(json_string_value(value), NULL);
         else if (!json_is_number(value))
-            return error_set(err, RAYTRAIN_EINVAL, "metric \"%.80s\" is no number",
+            return error_set(err, RAYTRAIN_EINVAL, "metric \"%.80s\" is not a number",
                              name);
         list->metrics[list->n++] = (raytrain_metric){.name = name, .value = number};
     }

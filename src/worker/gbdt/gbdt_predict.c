@@ -85,7 +85,7 @@ static int prediction_library_open(struct prediction *g, struct error *err)
                          "there is no checkpoint to predict by: --checkpoint names it");
     if (raytrain_checkpoint_get_string(g->checkpoint, GBDT_TRAINER, &trainer))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "the checkpoint is not one of the trainers xgboost and "
+                         "the checkpoint is not from the trainers xgboost and "
                          "lightgbm; name the predict function of its model");
     g->booster.ops = booster_find(trainer);
     if (!g->booster.ops)

@@ -270,7 +270,7 @@ static int visit_item(void *arg, hid_t group, const char *path, bool is_dataset)
         return 0;
     if (!slash || strchr(slash + 1, '/') || strlen(slash + 1) > FITTED_NAME_MAX)
         return error_set(v->err, RAYTRAIN_ECORRUPT,
-                         "\"%s\" is not what a preprocessor learns", path);
+                         "\"%s\" is not something that a preprocessor learns", path);
     name_unescape(path, (size_t)(slash - path), column);
     if (loaded_open(&l, group, path, v->err) < 0)
         return -1;
