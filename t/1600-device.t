@@ -83,7 +83,7 @@ test_expect_success 'collectives of tensors on GPUs, and on the host, have the s
 test_expect_success 'an MPI library that takes GPU memory gets it as it is' '
 	rm log &&
 	(
-		LD_PRELOAD=$builddir/t/device/libcardmpi.so STANDIN_MPI_LOG=$PWD/direct &&
+		LD_PRELOAD=$builddir/t/device/libdevicempi.so STANDIN_MPI_LOG=$PWD/direct &&
 		ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 &&
 		export LD_PRELOAD STANDIN_MPI_LOG ASAN_OPTIONS &&
 		run_on_devices collect-direct 3 collect=true && test -s direct &&

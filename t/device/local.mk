@@ -15,9 +15,9 @@ t/device/libnccl.so.2: t/device/standin_nccl.c t/device/standin_cuda.h src/commo
 		-I$(srcdir)/src/common $(srcdir)/t/device/standin_nccl.c \
 		$(srcdir)/src/common/util/half.c -ldl -lpthread
 EXTRA_DIST += t/device/standin_mpi.c
-check_DATA += t/device/libcardmpi.so
-CLEANFILES += t/device/libcardmpi.so
-t/device/libcardmpi.so: t/device/standin_mpi.c
+check_DATA += t/device/libdevicempi.so
+CLEANFILES += t/device/libdevicempi.so
+t/device/libdevicempi.so: t/device/standin_mpi.c
 	$(AM_V_CCLD)$(MKDIR_P) t/device && $(STANDIN_CC) $(MPI_CFLAGS) -o $@ \
 		$(srcdir)/t/device/standin_mpi.c -ldl
 t/device/empty/libnccl.so.2:

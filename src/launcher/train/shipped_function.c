@@ -1,8 +1,8 @@
-/* shipped_function.c - copies the file of RAYTRAIN_FIT, whose content is defined by
- * Python. */
+/* shipped_function.c - copies the file of RAYTRAIN_FIT; its content is Python's affair. */
 #include "train/shipped_function.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "run/run_dir.h"
@@ -11,11 +11,36 @@
 #include "util/run_record.h"
 
 #define FIT_VARIABLE "RAYTRAIN_FIT"
+#define FIT_MODULE   "raytrain._worker"
 #define KEPT_NAME    "trainer.pkl"
 
+/* Is it this run that fit() has started? Others inherit the variable, for example those of a
+ * callback's command; and trees have no function. */
+static bool is_shipped(const struct train_config *cfg)
+{
+    for (size_t i = 0; i < cfg->n_args; i++)
+        if (strcmp(cfg->args[i], FIT_MODULE) == 0)
+            return getenv(FIT_VARIABLE) != NULL;
+    return false;
+}
+
+static int owner_check(const char *path, struct error *err)
+{
+    int fd = record_open(path, RECORD_OF_RUN), rc;
+
+    if (fd < 0)
+        return 0; /* reading it says why */
+    rc = record_check_owner(fd, path, err);
+    close(fd);
+    return rc;
+}
+
+/* A job that Slurm has requeued has the variable, and the file no more: the run has its copy
+ * by then. */
 static int copy_work(void *arg, json_t **answer, struct error *err)
 {
     const struct run *run = arg;
+    const char *shipped = getenv(FIT_VARIABLE);
     char *kept = run_dir_file(run->dir, KEPT_NAME), *function = NULL;
     size_t n;
     int rc;
@@ -23,9 +48,13 @@ static int copy_work(void *arg, json_t **answer, struct error *err)
     (void)answer;
     if (!kept)
         return error_no_memory(err);
-    rc = record_read_large(getenv(FIT_VARIABLE), RECORD_OF_RUN, &function, &n, err);
+    rc = owner_check(shipped, err);
+    if (rc == 0)
+        rc = record_read_large(shipped, RECORD_OF_RUN, &function, &n, err);
     if (rc == 0)
         rc = fs_write_atomic(kept, function, n, 0600, err);
+    else if (err->code == RAYTRAIN_ENOTFOUND)
+        rc = 0;
     free(function);
     free(kept);
     return rc;
@@ -33,12 +62,9 @@ static int copy_work(void *arg, json_t **answer, struct error *err)
 
 int shipped_function_keep(struct run *run, struct error *err)
 {
-    const char *shipped = getenv(FIT_VARIABLE);
     json_t *none = NULL;
 
-    /* Trees have no function. A job that Slurm requeued still has the variable, but not
-     * the file. */
-    if (!run->cfg->train_func || !shipped || access(shipped, F_OK) < 0)
+    if (!is_shipped(run->cfg))
         return 0;
     return aside(run, "keep the training function", copy_work, run, &none, err);
 }
