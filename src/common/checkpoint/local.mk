@@ -51,6 +51,7 @@ fuzz_checkpoint_files = t/fuzz/fuzz_checkpoint.c src/common/checkpoint/checkpoin
 	src/common/checkpoint/get.c src/common/checkpoint/slab.c \
 	src/common/checkpoint/slab_io.c src/common/checkpoint/name_map.c \
 	src/common/checkpoint/chunks.c src/common/checkpoint/part_reader.c \
+	src/common/checkpoint/entries.c src/common/checkpoint/file_faults.c \
 	src/common/comm/comm.c src/common/comm/comm_self.c
 t/fuzz/fuzz_checkpoint: $(fuzz_checkpoint_files)
 	$(AM_V_CCLD)$(MKDIR_P) t/fuzz && $(FUZZ_CC) $(FUZZ_CFLAGS) $(DEFS) -I. \
