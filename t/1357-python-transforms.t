@@ -187,7 +187,8 @@ test_expect_success 'arguments of functions that read have the meaning of Ray, o
 	from common import *
 	import gzip, json
 	from types import SimpleNamespace as Options
-	from raytrain import _reading
+	from contextlib import contextmanager
+	from raytrain import _reading, _sources
 	for name in "a.csv", "b.CSV", "c.log":
 	    with open(f"many/{name}", "w") as file:
 	        file.write("x;y\n1;2\n")
@@ -251,6 +252,44 @@ test_expect_success 'arguments of functions that read have the meaning of Ray, o
 	with open("json/1.json", "w") as file:
 	    file.write("[1,")
 	refused(ValueError, "nor is it JSON as a whole", read_json, "json/1.json")
+	# A directory may be a list of one, or a URL; lines=True is for lines.
+	for kept in (["json"], {}), ("file://" + os.path.abspath("json"), {}), ("json", {"file_extensions": None}):
+	    with open("json/1.json", "w") as file:
+	        file.write("{\"a\": 2, \"s\": null}\n")
+	    assert read_json(kept[0], **kept[1]).count() == 2, kept
+	with open("json/1.json", "w") as file:
+	    file.write("[{\"a\": 2}]\n")
+	refused(ValueError, "leave out lines=True", read_json, "json/1.json", lines=True)
+	assert read_json("json/1.json").take_all() == [{"a": 2}]
+	# A damaged beginning is an error before the rest of a file is read.
+	class Started(Exception):
+	    pass
+	def two_lines(text):
+	    yield from text.splitlines(True)
+	    raise Started
+	opened = _sources._opened
+	@contextmanager
+	def opened_twice(file):
+	    with opened(file) as text:
+	        yield two_lines(text.read())
+	_sources._opened = opened_twice
+	for text in "1\n{}\n", "[{}]\n[{}]\n", "{\"a\": tru\n{}\n", "{\"a\": 1,\n{\"a\": 1}\n":
+	    with open("json/1.json", "w") as file:
+	        file.write(text)
+	    refused(ValueError, "nor is it JSON as a whole", read_json, "json/1.json")
+	with open("json/1.json", "w") as file:
+	    file.write("{\"a\": 1}\n")
+	assert _sources._whole_json("json/1.json") is None  # after one line
+	with open("json/1.json", "w") as file:
+	    file.write("[\n{\"a\": 1},\n")
+	refused(Started, "", read_json, "json/1.json")
+	_sources._opened = opened
+	with open("json/1.json", "w") as file:
+	    file.write("[\n\n{\"a\": 1\n},\n{\"a\": 2}\n]")
+	assert read_json("json/1.json").take_all() == [{"a": 1}, {"a": 2}]
+	open("json/1.json", "w").close()
+	refused(ValueError, "no rows", read_json, "json/1.json")
+	refused(ValueError, "no rows", read_json, "json/1.json", dtypes={"a": float})
 	# Rows in memory.
 	both = from_numpy([np.arange(3), np.arange(2)])
 	assert [row["data"] for row in both.take_all()] == [0, 1, 2, 0, 1]

@@ -326,17 +326,21 @@ class ParseLines(_row_ops.Op):
 
 
 def _object(line: str) -> dict[str, Any]:
+    text = line.strip()
+    hint = ("; leave out lines=True for a file of one array or object, and read it "
+            "apart from other files" if text[0] == "[" or text == "{" else "")
     try:
-        row = json.loads(line)
+        row = json.loads(text)
     except ValueError as error:
-        raise ValueError(f"read_json: {line[:80]!r} is not JSON: {error}") from None
-    return _checked(row)
+        raise ValueError(f"read_json: {text[:80]!r} is not JSON: {error}{hint}"
+                         ) from None
+    return _checked(row, hint)
 
 
-def _checked(row: Any) -> dict[str, Any]:
+def _checked(row: Any, hint: str = "") -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError("read_json: each row is an object, {...}, and one is "
-                         f"{str(row)[:80]!r}")
+                         f"{str(row)[:80]!r}{hint}")
     for name, value in row.items():
         if isinstance(value, dict):
             raise ValueError(f"read_json: {name!r} is an object within an object, "
@@ -386,39 +390,50 @@ def _kinds(rows: list[dict[str, Any]], dtypes: dict[str, Any] | None,
 def json_columns(path: Any, dtypes: dict[str, Any] | None) -> Batch | None:
     """The columns of files that are one JSON value each: an array of rows, or a single
     row. None: they have an object in each line."""
-    files = _reading.files_of(path)
-    by_line = [file for file in files if _has_lines(file)]
-    if len(by_line) == len(files):
-        return None
-    if by_line:
-        raise ValueError(f"read_json: {by_line[0]} has an object in each line, and "
-                         "other files are one array or object each: read them apart")
-    rows = [_checked(row) for file in files for row in _whole_json(file)]
+    rows: list[dict[str, Any]] = []
+    for file in _reading.files_of(path):
+        here = _whole_json(file)
+        if here is None and not rows:
+            return None  # the workers refuse files that are not as the first one
+        if here is None:
+            raise ValueError(f"read_json: {file} has an object in each line, and other "
+                             "files are one array or object each: read them apart")
+        rows += map(_checked, here)
+    if not rows:
+        raise ValueError(f"read_json: {path!r} has no rows")
     kinds = _kinds(rows, dtypes, path)
     return {name: _column(name, kind, [row.get(name) for row in rows])
             for name, kind in kinds.items()}
 
 
-def _has_lines(file: str) -> bool:
-    """Is its first line an object, or is it empty?"""
+def _whole_json(file: str) -> list[Any] | None:
+    """The rows of a file that is one JSON value, or is empty. None: its first line is
+    an object. No more lines are read than it takes to see which, or an error."""
     if _is_zstd(file):
-        return True
-    with _opened(file) as text:
-        line = next((line for line in text if line.strip()), "{}")
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
-
-
-def _whole_json(file: str) -> list[Any]:
-    with _opened(file) as text:
-        try:
-            value = json.load(text)
-        except ValueError as error:
-            raise ValueError(f"read_json: {file} has neither an object in each line "
-                             f"nor is it JSON as a whole: {error}") from None
+        return None
+    with _opened(file) as opened:
+        lines = (line for line in opened if line.strip())
+        text = ""
+        for more in 1, 1, None:
+            text += "".join(itertools.islice(lines, more))
+            try:
+                value = json.loads(text or "[]")
+            except ValueError as error:
+                # No token of JSON goes on in another line.
+                if more is None or getattr(error, "pos", 0) < len(text.rstrip()):
+                    raise _neither(file, error) from None
+                continue
+            if isinstance(value, dict) and "\n" not in text.rstrip():
+                return None
+            if next(lines, None) is not None:
+                raise _neither(file, "there are lines after the first value")
+            break
     return value if isinstance(value, list) else [value]
+
+
+def _neither(file: str, why: object) -> ValueError:
+    return ValueError(f"read_json: {file} has neither an object in each line nor is it "
+                      f"JSON as a whole: {why}")
 
 
 def _kind(values: list[Any]) -> str | None:

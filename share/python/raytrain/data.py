@@ -402,8 +402,12 @@ def read_json(paths: Paths | None = None, *, lines: bool | None = None,
         The Dataset.
     """
     given = options.get("path") if paths is None else paths
-    if isinstance(given, (str, os.PathLike)) and os.path.isdir(given):
-        options.setdefault("file_extensions", _JSON)
+    if isinstance(given, (list, tuple)) and len(given) == 1:
+        given = given[0]
+    if (options.get("file_extensions") is None
+            and isinstance(given, (str, os.PathLike))
+            and os.path.isdir(_config.local_path(given))):
+        options["file_extensions"] = _JSON
     path = _reading.path_of("read_json", paths, options)
     mixed = _reading.shuffled("read_json", shuffle)
     _reading.check("read_json", options)
