@@ -295,6 +295,10 @@ test_expect_success 'arguments of functions that read have the meaning of Ray, o
 	assert [row["data"] for row in both.take_all()] == [0, 1, 2, 0, 1]
 	assert from_numpy(ndarrays=np.ones(2)).count() == from_numpy(arrays={"a": [1, 2]}).count() == 2
 	refused(TypeError, "from_numpy() takes", from_numpy)
+	frame = both.to_pandas()
+	assert from_pandas(df=frame).count() == 5
+	refused(TypeError, "from_pandas() takes", from_pandas)
+	refused(TypeError, "from_pandas() takes", from_pandas, frame, df=frame)
 	# What is done to them.
 	d = from_numpy({"k": [1, 1, 2], "x": [1.0, np.nan, 3.0], "s": ["a", None, "b"]})
 	assert d.sum() == {"sum(k)": 4, "sum(x)": 4.0} and d.sum("x", ignore_nulls=False) is None

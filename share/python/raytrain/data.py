@@ -266,11 +266,13 @@ def from_pandas(dfs: pandas.DataFrame | Sequence[pandas.DataFrame] | None = None
         The Dataset.
 
     Raises:
-        TypeError: It is not a DataFrame.
+        TypeError: It is not a DataFrame, or both are given.
         ValueError: Two columns have the same name, or one has values that no column can
             have.
     """
     _reading.check("from_pandas", tasks)
+    if (dfs is None) == (df is None):
+        raise TypeError("from_pandas() takes a DataFrame, or a list of DataFrames")
     given: Any = df if dfs is None else dfs
     if isinstance(given, (list, tuple)):
         import pandas
