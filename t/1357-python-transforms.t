@@ -302,7 +302,8 @@ test_expect_success 'arguments of functions that read have the meaning of Ray, o
 	# What is done to them.
 	d = from_numpy({"k": [1, 1, 2], "x": [1.0, np.nan, 3.0], "s": ["a", None, "b"]})
 	assert d.sum() == {"sum(k)": 4, "sum(x)": 4.0} and d.sum("x", ignore_nulls=False) is None
-	assert d.std("x", ddof=0) == 1 and d.max(["k"]) == {"max(k)": 2}
+	assert d.std("x", ddof=0) == 1 and d.max(["k"]) == 2
+	assert data.range(10).sum() == 45 and d.max(["k", "x"]) == {"max(k)": 2, "max(x)": 3.0}
 	assert d.unique("s", ignore_nulls=True) == ["a", "b"] and len(d.unique("x")) == 3
 	assert len(d.unique("x", ignore_nulls=True)) == 2
 	assert d.sort("k", boundaries=[2]).count() == 3 and d.columns(fetch_if_missing=False) == ["k", "x", "s"]

@@ -1221,15 +1221,17 @@ class Dataset(Transforms, DataIterator):
 
     def _statistic(self, name: str, on: str | list[str] | None, ignore_nulls: bool,
                    ddof: int = 1) -> Any:
-        """Of one column its value, of several {"STATISTIC(COLUMN)": value}."""
+        """Of one column its value, of several {"STATISTIC(COLUMN)": value}; as in Ray,
+        on=["x"] is one column, and so is None if there is only one."""
         if on is None:
             on = [column for column, (dtype, shape) in self.schema().items()
                   if dtype != "str" and not shape]
         columns = [on] if isinstance(on, str) else list(on)
         values = _whole.statistic(name, columns, self._only_columns(name, columns),
                                   ddof, ignore_nulls)
-        return values[on] if isinstance(on, str) else {
-            f"{name}({column})": value for column, value in values.items()}
+        if len(values) == 1:
+            return values[columns[0]]
+        return {f"{name}({column})": value for column, value in values.items()}
 
     def sum(self, on: str | list[str] | None = None,
             ignore_nulls: bool = True) -> Any:
