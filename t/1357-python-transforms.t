@@ -603,7 +603,13 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	    "year": "2024", "path": os.path.abspath("years/year=2024/part.parquet")}
 	some = read_parquet(["nowhere", "years/*/*.parquet"], ignore_missing_paths=True, shuffle="files")
 	assert sorted(ids(some.take_all())) == [2023, 2023, 2024, 2024]
+	assert read_parquet("years", columns=["year", "id"], include_paths=True).columns() == ["year", "id", "path"]
 	refused(KeyError, "no column", read_parquet, "years", columns=["year"], partitioning=None)
+	with open("rowless.parquet", "wb") as out:
+	    pickle.dump([{"n": []}], out)
+	refused(ValueError, "no rows in " + repr("rowless*"), read_parquet, "rowless*")
+	os.makedirs("nothing")
+	refused(FileNotFoundError, "there are no files", read_parquet, "nothing", file_extensions=None)
 	refused(ValueError, "year=2024", read_parquet, "years", partitioning="dir")
 	refused(ValueError, "none of", read_parquet, ["nowhere"], ignore_missing_paths=True)
 	refused(ValueError, "ds.filter(expr=", read_parquet, "years", filter="x")

@@ -137,7 +137,9 @@ class ReadGroups(_row_ops.Op):
                     table = arrow.Table.from_batches([part])
                     columns = {name: self._column(name, table.column(name))
                                for name in table.column_names}
-                    yield self._with(added, _row_ops.of_format(columns, path), part)
+                    made = self._with(added, _row_ops.of_format(columns, path), part)
+                    order = dict.fromkeys([*(self.columns or ()), *made])
+                    yield {name: made[name] for name in order}
 
     def _of_path(self, path: str, names: list[str]) -> dict[str, str]:
         """The columns that have one value in all rows of a file: those of its
@@ -217,9 +219,11 @@ def _has_nulls(file: Any, group: int, name: str) -> bool:
 PARQUET = ("parquet",)  # the ending of files in a directory
 
 
-def parquet_groups(files: list[str], columns: list[str] | None, partitions: bool
+def parquet_groups(paths: Any, files: list[str], columns: list[str] | None,
+                   partitions: bool
                    ) -> tuple[list[dict[str, Any]], int, dict[str, str]]:
-    """(the places of all row groups, the number of rows, the types of ReadGroups)."""
+    """(the places of all row groups, the number of rows, the types of ReadGroups), of
+    the files of these paths."""
     _row_ops.arrow()
     import pyarrow.parquet
 
@@ -242,7 +246,7 @@ def parquet_groups(files: list[str], columns: list[str] | None, partitions: bool
                 if rows:
                     groups.append({"path": path, "group": group})
     if not groups:
-        raise ValueError(f"read_parquet: {files} have no rows")
+        raise ValueError(f"read_parquet: there are no rows in {paths!r}")
     return groups, total, types.dtypes()
 
 
@@ -265,8 +269,9 @@ def parquet_files(paths: Any, extensions: Sequence[str] | None,
         found = [name for name in found if _reading.has_ending(name, extensions)
                  or (extensions is PARQUET and not os.path.isdir(path))]
         if not found:
-            raise FileNotFoundError(errno.ENOENT, "no file ends in "
-                                    f"{list(extensions or ())}", path)
+            what = "there are no files" if extensions is None else \
+                f"no file ends in {list(extensions)}"
+            raise FileNotFoundError(errno.ENOENT, what, path)
         files += sorted(os.path.abspath(name) for name in found)
     if not files:
         raise ValueError(f"read_parquet: none of {paths!r} exists")

@@ -375,7 +375,7 @@ def read_parquet(paths: Paths, *, columns: list[str] | None = None,
     mixed = _reading.shuffled("read_parquet", shuffle)
     parts = partitioning is not None
     files = _sources.parquet_files(paths, file_extensions, ignore_missing_paths)
-    groups, total, dtypes = _sources.parquet_groups(files, columns, parts)
+    groups, total, dtypes = _sources.parquet_groups(paths, files, columns, parts)
     ds = from_items(groups)._changed_by(_sources.ReadGroups(
         columns, total, dtypes, parts, include_paths))
     return _as_dataset(ds.random_shuffle() if mixed else ds)
