@@ -333,6 +333,8 @@ test_expect_success 'arguments of functions that read have the meaning of Ray, o
 	assert sum(sizes) == 1000
 	refused(AttributeError, "add_column(name, function)", lambda: d.with_column)
 	refused(ImportError, "ImageFolder", lambda: data.read_images)
+	refused(ImportError, "DeltaTable(path).file_uris()", lambda: data.read_delta)
+	refused(ImportError, "from_items()", lambda: data.read_mongo)
 	EOT
 	"$PYTHON" arguments.py
 '

@@ -53,16 +53,20 @@ INSTEAD: dict[str, dict[str, str]] = {
         "read_clickhouse": _BY_QUERY,
         "read_databricks_tables": _BY_QUERY,
         "read_datasource": _BY_TORCH,
-        "read_delta": "read_parquet() reads the files of the table",
-        "read_delta_sharing_tables": _BY_QUERY,
-        "read_hudi": "read_parquet() reads the files of the table",
-        "read_iceberg": "read_parquet() reads the files of the table",
+        "read_delta": "read_parquet(deltalake.DeltaTable(path).file_uris()) reads the "
+                      "current files of a table",
+        "read_delta_sharing_tables": _BY_PANDAS + ", which "
+                                     "delta_sharing.load_as_pandas(url) returns",
+        "read_hudi": _BY_PANDAS + ": pyarrow.Table.from_batches("
+                     "table.read_snapshot()).to_pandas() of a table of hudi",
+        "read_iceberg": _BY_PANDAS + ", which table.scan().to_pandas() of pyiceberg "
+                        "returns",
         "read_images": "from_torch(torchvision.datasets.ImageFolder(path)) reads "
                        "pictures in the workers",
         "read_kafka": _BY_ITEMS,
         "read_lance": _BY_ITEMS,
         "read_mcap": _BY_ITEMS,
-        "read_mongo": _BY_QUERY,
+        "read_mongo": _BY_ITEMS,
         "read_parquet_bulk": "read_parquet() takes a list of files, too",
         "read_snowflake": _BY_QUERY,
         "read_sql": _BY_QUERY,
