@@ -236,12 +236,12 @@ test_expect_success 'each argument of the API of Ray Train is taken, or refused 
 	            if isinstance(parent, ast.ClassDef) and member(parent, name):
 	                return member(parent, name)
 	    return None
-	def parameters(whole):
+	def function(whole):
 	    owner, _, name = whole.rpartition(".")
 	    node = found[whole][0] if whole in found else member(found[owner][0], name)
-	    if isinstance(node, ast.ClassDef):
-	        node = member(node, "__init__")
-	    given = node.args
+	    return member(node, "__init__") if isinstance(node, ast.ClassDef) else node
+	def parameters(whole):
+	    given = function(whole).args
 	    names = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
 	    return {argument.arg for argument in names if argument}
 	for line in open("arguments"):
@@ -251,9 +251,17 @@ test_expect_success 'each argument of the API of Ray Train is taken, or refused 
 	        taken |= set(Arguments.__annotations__)
 	    if {"options", "tasks"} & taken:  # of a function that reads
 	        name = whole.rpartition(".")[2]
-	        taken |= {"TASKS", "arrow_open_stream_args", "ignore_missing_paths",
-	                  "file_extensions", "parse_options", "override_num_blocks"}
-	        taken |= _reading.WITHOUT_EFFECT.get(name, set()) | set(_reading.INSTEAD.get(name, ()))
+	        called = {node.attr for node in ast.walk(function(whole)) if isinstance(node, ast.Attribute)}
+	        if "TASKS" in names:
+	            names = set(names) - {"TASKS"} | _reading.TASKS
+	        if "path_of" in called:
+	            rest = dict.fromkeys(names)
+	            _reading.path_of(name, "/", rest)
+	            taken |= set(names) - set(rest)
+	        if "delimiter_of" in called:
+	            taken.add("parse_options")
+	        if {"others", "check"} & called:
+	            taken |= set(names) - set(_reading.others(name, dict.fromkeys(names)))
 	    elif "resources" in taken:
 	        taken |= _transforms._RESOURCES | {"ray_remote_args_fn"}
 	    assert taken >= set(names), f"{whole} does not take {set(names) - taken}"
