@@ -773,7 +773,7 @@ test_expect_success 'settings that raytrain does not have are refused, with what
 	    resources_per_worker={"memory": "4 cows"}).total_resources)
 	refused("mount that storage", lambda: RunConfig(storage_path="s3://bucket/x"))
 	refused("file:///PATH", lambda: RunConfig(storage_path="file://elsewhere/runs"))
-	refused("is no callback of raytrain", lambda: RunConfig(callbacks=[object()]))
+	refused("is not a callback of raytrain", lambda: RunConfig(callbacks=[object()]))
 	refused("is \"max\" or \"min\"".replace(chr(34), chr(39)),
 	        lambda: CheckpointConfig(checkpoint_score_order="best"))
 	refused("read_hdf5", lambda: fit(datasets={"train": [1, 2]}))

@@ -106,7 +106,7 @@ for kind, words, settings in (
         (ValueError, "params['monotone_constraints'] has the name 'x 1'",
          {"params": {"monotone_constraints": {"x 1": 1}}}),
         (ValueError, "params['eta'] is inf", {"params": {"eta": float("inf")}}),
-        (ValueError, "no name of a parameter", {"params": {"a b": 1}}),
+        (ValueError, "not a name of a parameter", {"params": {"a b": 1}}),
         (ValueError, "num_boost_round", {"num_boost_round": 0}),
         (ValueError, "no \"train\"", {"datasets": {"test": "t.csv"}}),
         (TypeError, "categorical_features", {"categorical_features": [1]}),

@@ -686,7 +686,7 @@ class RunConfig(_Config):
             if not isinstance(callback, str) and not is_callback(callback) and not (
                     isinstance(callback, dict) and "type" in callback):
                 raise ValueError(
-                    f"RunConfig: {callback!r} is no callback of raytrain: callbacks "
+                    f"RunConfig: {callback!r} is not a callback of raytrain: callbacks "
                     "are objects of a subclass of raytrain.UserCallback, names, such "
                     "as 'csv', or dicts with a 'type'")
         _ignored("RunConfig", {"progress_reporter": progress_reporter},

@@ -295,8 +295,8 @@ def array_of(name: str, values: Any) -> Any:
         raise ValueError(f"column {name!r}: rows differ in length; lists of words can "
                          "be a text, for preprocessors.Tokenizer") from None
     if array.ndim == 0:
-        raise ValueError(f"column {name!r} is no array: its first dimension are the "
-                         "rows")
+        raise ValueError(f"column {name!r} is not an array: its first dimension "
+                         "are the rows")
     if is_text(array):
         if array.ndim != 1:
             raise ValueError(f"column {name!r}: each row is one str")

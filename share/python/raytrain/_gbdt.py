@@ -74,7 +74,7 @@ def _parameters(what: str, given: dict[str, Any]) -> dict[str, Any]:
             continue
         made[name] = _plain(f"{what}[{name!r}]", value)
         if not configs._is_name(name):
-            raise ValueError(f"{what}: {name!r} is no name of a parameter")
+            raise ValueError(f"{what}: {name!r} is not a name of a parameter")
     return made
 
 
@@ -289,7 +289,7 @@ class GBDTTrainer:
             raise PermissionError(f"{foreign}; to go on from a checkpoint of that run: "
                                   "resume_from_checkpoint")
         if keys.get("trainer") != cls._trainer:
-            raise ValueError(f"{path} is no run of {cls.__name__}: its trainer is "
+            raise ValueError(f"{path} is not a run of {cls.__name__}: its trainer is "
                              f"{keys.get('trainer')!r}")
         settings = {name: keys.pop(key) for name, key in _KEYS.items() if key in keys}
         if "group_column" in changes:

@@ -280,7 +280,7 @@ def recorded(metrics: Mapping[str, Any]) -> Recorded:
                      "as JSON; the largest are kept as columns only, if they are "
                      f"numbers or short: {_some(too_large)}")
     if without:
-        notes.append(f"metrics that are no numbers, texts of at most {TEXT_MAX} bytes "
+        notes.append(f"metrics that are not numbers, texts of at most {TEXT_MAX} bytes "
                      f"or lists of 1 to {VECTOR_MAX} numbers are kept for "
                      f"Result.metrics and in result.json only: {_some(without)}")
     return Recorded(kept, numbers, typed, reported, notes)

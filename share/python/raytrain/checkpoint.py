@@ -460,7 +460,7 @@ class Checkpoint:
         path = os.fspath(path)
         if not os.path.isdir(path):
             raise NotADirectoryError(
-                f"Checkpoint.from_directory(): {path!r} is no directory"
+                f"Checkpoint.from_directory(): {path!r} is not a directory"
             )
         return cls._of(_directory=os.path.abspath(path))
 

@@ -646,7 +646,7 @@ class DataIterator:
         """
         found = self._open()["columns"].get(column)
         if found is None or found.words is None:
-            raise KeyError(f"{column!r} is no column of words")
+            raise KeyError(f"{column!r} is not a column of words")
         return list(found.words)
 
     def columns(self, fetch_if_missing: bool = True) -> list[str]:

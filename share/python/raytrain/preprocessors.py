@@ -494,7 +494,7 @@ class OrdinalEncoder(Preprocessor):
                  dtype: object = None,
                  output_columns: Sequence[str] | None = None) -> None:
         if not encode_lists:
-            raise ValueError("encode_lists=False: a list is no category of its own")
+            raise ValueError("encode_lists=False: a list is not a category")
         super().__init__(columns=_list(columns), dtype=_dtype(dtype, _CODES),
                          output_columns=_list(output_columns))
 
