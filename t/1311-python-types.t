@@ -364,20 +364,22 @@ test_expect_success MYPY 'a script has exact types' '
 	reveal_type(trainer.scaling_config.num_workers)
 	reveal_type(XGBoostTrainer(datasets={"train": rows}, label_column="a").fit())
 	EOT
-	checked script.py | sed "s/.*Revealed type is //" >types
+	checked script.py | sed "/^Warning: Unpack/d; s/.*Revealed type is //; s/builtins[.]//g
+		s/Tuple\[/tuple[/g; s/Union\[\([^][]*\), None\]/\1 | None/
+		s/Union\[int, str, tuple\[int, int\]\]/int | str | tuple[int, int]/" >types
 	cat >expect <<-\EOT &&
 	"raytrain._context.Context"
-	"builtins.int"
-	"Union[raytrain.checkpoint.Checkpoint, None]"
-	"builtins.bool"
-	"builtins.dict[builtins.str, Any]"
-	"builtins.list[builtins.int]"
-	"builtins.str"
+	"int"
+	"raytrain.checkpoint.Checkpoint | None"
+	"bool"
+	"dict[str, Any]"
+	"list[int]"
+	"str"
 	"raytrain.data.Dataset"
 	"raytrain.result.Result"
-	"Union[raytrain.checkpoint.Checkpoint, None]"
-	"builtins.list[Tuple[raytrain.checkpoint.Checkpoint, builtins.dict[builtins.str, Any]]]"
-	"Union[builtins.int, builtins.str, Tuple[builtins.int, builtins.int]]"
+	"raytrain.checkpoint.Checkpoint | None"
+	"list[tuple[raytrain.checkpoint.Checkpoint, dict[str, Any]]]"
+	"int | str | tuple[int, int]"
 	"raytrain.result.Result"
 	EOT
 	test_cmp expect types

@@ -116,7 +116,7 @@ class Builder:
         return complex(*struct.unpack("<dd", bytes.fromhex(node["complex"])))
 
     def numbers(self, node: Any) -> Any:
-        raw = self.memory.raw(node["numbers"])
+        raw: Any = self.memory.raw(node["numbers"])
         form, kind = {"int": ("q", int), "float": ("d", float), "bool": ("B", bool)}[
             node["of"]
         ]
@@ -170,10 +170,10 @@ def make_array(memory: Memory, node: dict[str, Any], made: dict[Any, Any]) -> An
     return make_view(memory, node["name"])
 
 
-def make_view(memory: Memory, name: str) -> memoryview:
+def make_view(memory: Memory, name: str) -> Any:
     """Without NumPy: a memoryview of the dataset's type and shape."""
     _, nbytes, wire, shape = memory.items[name]
-    raw = memory.raw(name)
+    raw: Any = memory.raw(name)
     if nbytes == 0:
         return raw.cast(WIRE_FORMAT[wire])
     if not shape:

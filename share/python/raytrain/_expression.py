@@ -61,10 +61,11 @@ def bound(node: ast.expr) -> dict[str, Any] | None:
     sign = 1
     if isinstance(right, ast.UnaryOp) and isinstance(right.op, ast.USub):
         sign, right = -1, right.operand
-    if not isinstance(right, ast.Constant) or type(right.value) not in (int, float):
+    number = right.value if isinstance(right, ast.Constant) else None
+    if not isinstance(number, (int, float)) or isinstance(number, bool):
         return None
     which = "min" if isinstance(node.ops[0], ast.GtE) else "max"
-    return {"column": node.left.id, which: sign * right.value}
+    return {"column": node.left.id, which: sign * number}
 
 
 def value(node: ast.expr, batch: dict[str, Any]) -> Any:

@@ -131,7 +131,8 @@ def _array(block: Any, dtype: str, shape: list[Any], offset: int) -> Any:
         size *= n
     part = block[offset:offset + size]
     if isinstance(part, memoryview):
-        return part.cast(_STRUCT[dtype], shape) if size else part
+        items: Any = part  # what mypy knows of cast() is not the same everywhere
+        return items.cast(_STRUCT[dtype], shape) if size else part
     return part.view(NUMPY[dtype]).reshape(shape)
 
 

@@ -116,7 +116,7 @@ def _picked(columns: dict[str, Any], names: list[Any], dtype: str) -> Any:
     places = {feature: (array, i) for name, array in columns.items()
               for i, feature in enumerate(_feature_names(name, array))}
     rows = len(next(iter(columns.values())))
-    matrix = numpy.empty((rows, len(names)), dtype)
+    matrix: Any = numpy.empty((rows, len(names)), dtype)
     for k, name in enumerate(names):
         array, i = places[name]
         matrix[:, k] = array if array.ndim == 1 else array[:, i]

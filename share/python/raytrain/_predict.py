@@ -18,7 +18,7 @@ def _trial(columns: dict[str, Any]) -> dict[str, Any]:
     import numpy
 
     rows = 2
-    batch = {}
+    batch: dict[str, Any] = {}
     for column in columns.values():
         if column.kind == "numbers":
             batch[column.name] = numpy.zeros([rows, *column.shape],

@@ -54,7 +54,8 @@ class Numbers:
                 write_header: Any = numpy.lib.format.write_array_header_1_0
                 write_header(member, described)
                 for first in range(0, n, _AT_ONCE):
-                    part = numpy.arange(first, min(first + _AT_ONCE, n), dtype="<i8")
+                    end = min(first + _AT_ONCE, n)
+                    part: Any = numpy.arange(first, end, dtype="<i8")
                     member.write(part.tobytes())
 
 

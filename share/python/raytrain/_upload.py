@@ -146,6 +146,8 @@ class Upload:
             except FileNotFoundError:
                 pass  # another worker of this node removes the same directory
             except OSError as e:
+                # Of a link, rmtree() says so in the first argument, and sets no errno.
+                why = e.strerror or (e.args[0] if e.args else e)
                 session().warn(f"cannot remove the checkpoint's directory {path} after "
-                               f"report(): {e.strerror or e}")
+                               f"report(): {why}")
                 break

@@ -158,7 +158,7 @@ class Groups:
         ordinary = ordered(rows, keys, False)
         self._rows, self._keys, self._make = ordinary, keys, make
         n = _row_ops.rows_of(ordinary)
-        begins = numpy.zeros(n, "?")
+        begins: Any = numpy.zeros(n, "?")
         begins[:1] = True
         for key in keys:
             code, missing = _codes("groupby", key, ordinary)

@@ -1452,9 +1452,7 @@ class MaterializedDataset(Dataset):
         return super().__reduce__()
 
     def __eq__(self, other: object) -> bool:
-        return self is other
-
-    __hash__ = None  # type: ignore[assignment]
+        return self is other  # and it has no hash, as its class
 
     def __repr__(self) -> str:
         return f"MaterializedDataset({self.count()} rows of {list(self._arrays)})"
