@@ -335,7 +335,7 @@ test_expect_success 'wrong requests get an error, and the session goes on' '
 	for request, text in (({}, "op"), ({"op": 3}, "op"), ({"op": "none"}, "no request"),
 	                      ({"op": "hello"}, "version"), ({"op": "hello", "version": 2}, "version 2"),
 	                      ({"op": "report"}, "no metrics"),
-	                      ({"op": "report", "metrics": {"a": [1]}}, "no number"),
+	                      ({"op": "report", "metrics": {"a": [1]}}, "not a number"),
 	                      ({"op": "report", "metrics": {"a b": 1}}, "not a valid name"),
 	                      ({"op": "report", "metrics": {}, "refused": "my reason"}, "my reason")):
 	    wire.put(request)
