@@ -784,7 +784,8 @@ def _mixed(size: Any) -> int:
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise ValueError("local_shuffle_buffer_size is a number of rows of at least 1, "
                          f"or None, not {size!r}")
-    return min(size, 1 << 62)
+    rows: int = size
+    return min(rows, 1 << 62)
 
 
 def _device() -> Any:
