@@ -34,7 +34,7 @@ def table(first):
 
 TRAIN, VALID = table(1), table(2)
 PARAMS = {"objective": "binary:logistic", "max_depth": 3, "eta": 0.3, "tree_method": "hist",
-          "eval_metric": ["auc", "logloss"]}
+          "base_score": 0.5, "eval_metric": ["auc", "logloss"]}
 
 def trainer(name, workers=2, **settings):
     settings = {"num_boost_round": 6, "label_column": "y", "params": PARAMS,
