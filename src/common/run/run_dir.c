@@ -316,7 +316,8 @@ static bool has_begun(const char *logs)
  * directory of an attempt that it never started. */
 static void leftovers_remove(const struct run_dir *dir)
 {
-    static const char *const written[] = {"run.cfg", MARKER_NAME, ID_NAME, "result.h5"};
+    static const char *const written[] = {"run.cfg", MARKER_NAME, ID_NAME, "result.h5",
+                                          "trainer.pkl"};
     char *logs = run_dir_log_dir(dir->path, run_dir_last_attempt(dir->path));
 
     if (logs && is_own_dir(logs) && !has_begun(logs))
