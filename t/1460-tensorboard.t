@@ -17,7 +17,7 @@ fi
 read_events () {
 	"$PYTHON" "$srcdir/t/check/tfevents.py" "$@"
 }
-# n_files RUN N: it has so many event files.
+# n_files RUN N: it has N event files.
 n_files () {
 	test "$(ls "runs/$1" | grep -c "^events[.]out[.]tfevents[.][0-9]*[.].*[.]raytrain$")" = "$2"
 }

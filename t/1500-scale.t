@@ -2,7 +2,7 @@
 test_description='the cost of a run for each worker does not grow with the number of workers'
 . "$(dirname "$0")/setup.sh"
 
-# column NAME RANKS: print what t/scale/scale has measured with so many workers.
+# column NAME RANKS: print what t/scale/scale has measured with RANKS workers.
 column () {
 	awk -F"\t" -v name="$1" -v ranks="$2" '
 		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i }

@@ -21,7 +21,7 @@ PATH=$PWD/bin:$PATH
 export PATH
 : >steps
 
-# allocate COUNT NODES: make so many jobs; the file `jobs` has their ids and nodes.
+# allocate COUNT NODES: make COUNT jobs; the file `jobs` has their ids and nodes.
 allocate () {
 	for i in $(seq "$1"); do
 		salloc --no-shell --quiet -N "$2" --exclusive --time=60 2>>salloc.err &
@@ -77,7 +77,7 @@ test_expect_success 'a thousand nodes are placed, one rank on each' '
 '
 
 # listen COUNT: accept connections where the slurmds of all nodes would; the file `probed`
-# appears after so many.
+# appears after COUNT.
 listen () {
 	rm -f listening probed
 	"$PYTHON" -c "

@@ -12,7 +12,7 @@ export STANDIN_NVML STANDIN_NVML_LOG CUDA_VISIBLE_DEVICES LD_LIBRARY_PATH
 run="raytrain-run --launcher local --storage runs"
 gib=1073741824
 
-# devices USED USED: two GPUs of 80 GiB, with so many GiB in use.
+# devices USED USED: two GPUs of 80 GiB; USED is the number of GiB in use.
 devices () {
 	cat >devices <<-EOF
 	driver 550.54.14

@@ -11,7 +11,7 @@ standins () {
 	STANDIN_CUDA_LOG=$PWD/log
 	export STANDIN_CUDA_LOG
 }
-# run_on_devices NAME N [KEY=VALUE | OPTION]...: a run of this name and of $train with so many
+# run_on_devices NAME N [KEY=VALUE | OPTION]...: a run of this name and of $train with N
 # workers, these settings of train_loop_config, and the stand-ins. $more: more options.
 more=
 run_on_devices () {

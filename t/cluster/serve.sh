@@ -14,7 +14,7 @@
 #                         right, and all that was accepted was answered
 #   job_ended             waits until the job has ended
 #   ended_well            succeeds if it ended with status 0
-#   has_steps N           succeeds if the job has so many steps besides the batch script
+#   has_steps N           succeeds if the job has N steps besides the batch script
 #   has_gpus N            succeeds if its workers have N different lists of GPUs, in `gpus`
 
 template () {

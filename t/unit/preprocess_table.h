@@ -38,7 +38,7 @@ struct job {
     int passes;
 };
 
-/* Let `ranks` ranks learn, each from a part of the table in batches of so many rows.
+/* Let `ranks` ranks learn, each from a part of the table in batches of this number of rows.
  * They must all return the same; the error is rank 0's. job_clear() in any case. */
 int fit(struct job *job, const char *text, int ranks, uint64_t batch);
 void job_clear(struct job *job);

@@ -127,7 +127,7 @@ static void versions_of_raytrain_are_compared(void **state)
               "6.1, without pidfds");
 }
 
-/* Of two nodes, the second of which is so many seconds ahead. */
+/* Of two nodes, the second of which is ahead by this number of seconds. */
 static void clocks(const char *ahead_s, enum verdict verdict, const char *detail)
 {
     char report[512];

@@ -114,7 +114,7 @@ static struct watch_view attempt = {.cfg = &cfg, .signal = signal_count};
 static struct failure finding;
 static void *state;
 
-/* The job ends so many seconds after the start of the attempt. */
+/* The job ends this number of seconds after the start of the attempt. */
 static void ends_after(double seconds)
 {
     slurm.job.end = (int64_t)(UNIX + seconds);
@@ -213,7 +213,7 @@ what_was_asked_before_the_attempt_is_asked_again_before_it_acts(void **unused)
     end();
 }
 
-/* A report arrives after so many seconds. */
+/* A report arrives after this number of seconds. */
 static void report(double seconds)
 {
     view.last_report = view.now;
@@ -358,7 +358,7 @@ static void a_late_failure_does_not_hide_the_end(void **unused)
 
 /* ---- Workers that take their time ---- */
 
-/* Workers are asked to stop at the start of a job that ends after so many seconds. */
+/* Workers are asked to stop at the start of a job that ends after this number of seconds. */
 static void stopping(double seconds)
 {
     ends_after(seconds);

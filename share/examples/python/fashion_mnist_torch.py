@@ -69,7 +69,7 @@ def main() -> None:
     options.add_argument("--batch-size", type=int, default=64, help="rows per worker")
     options.add_argument("--hidden", type=int, default=512)
     options.add_argument("--lr", type=float, default=0.05)
-    options.add_argument("--rows", type=int, default=60000, help="use so many rows")
+    options.add_argument("--rows", type=int, default=60000, help="rows to use")
     options.add_argument("--reducer", default="raytrain", help="or gloo")
     options.add_argument("--data", default=DATA)
     args = options.parse_args()

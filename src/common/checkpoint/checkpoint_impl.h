@@ -121,7 +121,7 @@ struct tensor_entry *entry_add(raytrain_checkpoint *ck, char *name, struct error
 /* The tensor of this name, or NULL with RAYTRAIN_ENOTFOUND and a similar name. */
 struct tensor_entry *entry_find(raytrain_checkpoint *ck, const char *name,
                                 struct error *err);
-/* Chunks of a stream of so many bytes. */
+/* The number of chunks of a stream of this size. */
 uint64_t chunks_of(uint64_t bytes, uint64_t chunk_bytes);
 /* Which of `size` ranks gets the piece of work that begins after `done` of `total`? */
 int share_of(uint64_t done, uint64_t total, int size);
@@ -225,7 +225,7 @@ const struct share *shares_find(const struct shares *shares,
                                 const struct tensor_entry *tensor, uint64_t from,
                                 uint64_t to);
 void shares_clear(struct shares *shares);
-/* The end of the chunk that begins at `from` of so many bytes. */
+/* The end of the chunk that begins at `from`, in a stream of this size. */
 uint64_t chunk_end(uint64_t from, uint64_t bytes);
 
 /* -- layout.c -- */
@@ -272,7 +272,7 @@ void hashes_start(struct table *hashes, const raytrain_checkpoint *ck);
 /* Number i < n. */
 int table_get(const raytrain_checkpoint *ck, struct table *t, uint64_t i, uint64_t *to,
               struct error *err);
-/* Blocks of a table of so many numbers, at most. */
+/* The most blocks of a table with this number of entries. */
 uint64_t table_blocks(uint64_t n);
 
 /* Reads the parts in the order of the file. It owns no memory. */

@@ -28,7 +28,7 @@ static int rank_of(int32_t state)
     return state >= 0 ? state : -2 - state;
 }
 
-#define SHARE_PAGES 64 /* a rank has at least so many pages, or they are smaller */
+#define SHARE_PAGES 64 /* the fewest pages of a rank; otherwise they are smaller */
 #define MAP_PAGES   (1u << 20) /* a map with more of them uses larger pages */
 
 uint64_t page_bytes_choose(uint64_t file_bytes, int n_ranks, uint64_t block_bytes)

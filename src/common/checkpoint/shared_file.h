@@ -39,7 +39,7 @@ struct page_writers {
     int32_t *state; /* of each page; shared_file.c */
 };
 
-/* The size of a page for a file that so many ranks fill: a block of the file system,
+/* The size of a page for a file that this number of ranks fill: a block of the file system,
  * unless the ranks' shares are so small that much of them would have to be sent. Larger
  * pages keep the map of a very long file small. */
 uint64_t page_bytes_choose(uint64_t file_bytes, int n_ranks, uint64_t block_bytes);

@@ -67,7 +67,7 @@ void slab_cut_init(struct slab_cut *cut, int ndim, uint64_t element_bytes,
 /* The next box and its bytes; false: there is none. */
 bool slab_cut_next(struct slab_cut *cut, raytrain_slab *box, uint64_t *bytes);
 
-/* How many threads should read so many bytes. */
+/* How many threads should read this number of bytes. */
 int slab_readers(uint64_t bytes);
 
 /* What two boxes have in common; false: nothing. */

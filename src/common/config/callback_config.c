@@ -42,7 +42,7 @@ static const struct config_choice events[] = {
         FIELD(events), .offset2 = offsetof(struct callback_config, n_events),          \
         .choices = events                                                              \
     }
-#define EVERY INTEGER("every", every, 1, INT_MAX, "one report in so many")
+#define EVERY INTEGER("every", every, 1, INT_MAX, "one report of each N")
 #define GRACE                                                                          \
     INTEGER("grace_s", grace_s, 0, 3600, "seconds that it has after the end of the run")
 

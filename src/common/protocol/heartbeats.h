@@ -21,7 +21,7 @@
 #define HEARTBEATS_NODE_BYTES 65536
 #define HEARTBEAT_NAME_MAX    64 /* of a node; the rest of a longer name is cut */
 
-/* The launcher: create the file for so many nodes. */
+/* The launcher: create the file for this number of nodes. */
 int heartbeats_create(const char *log_dir, size_t nodes, struct error *err);
 
 /* Write the heartbeat of the node with this index, and send it to the storage. -1 and

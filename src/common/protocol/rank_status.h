@@ -44,7 +44,7 @@ struct rank_status_place {
     int64_t times[RANK_STATUS_KINDS];
 };
 
-/* The launcher: create the file for so many nodes with at most so many ranks each. */
+/* The launcher: create the file for these numbers of nodes, and of ranks of a node at most. */
 int rank_status_create(const char *log_dir, int nodes, int ranks_per_node,
                        struct error *err);
 

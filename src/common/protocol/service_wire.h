@@ -74,7 +74,7 @@ int service_layout(const struct service_column columns[], size_t n, uint64_t row
                    const uint64_t text_sizes[], uint64_t places[], uint64_t *bytes,
                    struct error *err);
 /* The columns of a payload that has arrived, which is aligned to SERVICE_ALIGN.
- * RAYTRAIN_ECORRUPT if it cannot have so many rows of them. */
+ * RAYTRAIN_ECORRUPT if it cannot have this number of rows of them. */
 int service_find(const struct service_column columns[], size_t n, uint64_t rows,
                  const unsigned char *payload, uint64_t bytes,
                  struct service_rows found[], struct error *err);

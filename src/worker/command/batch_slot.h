@@ -16,7 +16,7 @@ struct batch_slot {
     int fd;
 };
 
-/* Room for so many bytes, of `at_least` if it is made. 1: it is new, with other contents,
+/* Room for this number of bytes, of `at_least` if it is made. 1: it is new, with other contents,
  * and the client needs the descriptor; 0: it was there; -1: RAYTRAIN_ENOMEM. */
 int batch_slot_ready(struct batch_slot *s, size_t bytes, size_t at_least,
                      struct error *err);

@@ -284,7 +284,7 @@ static int range_start(struct averaging *a, const struct range *range,
 
         if (!more)
             return error_set(err, RAYTRAIN_ENOMEM,
-                             "no memory for so many gradients in one step");
+                             "no memory for the gradients of one step");
         a->ranges = more;
         a->room = room;
     }

@@ -175,7 +175,7 @@ static uint64_t output_bytes(const raytrain_tensor *row)
     return n;
 }
 
-/* After `bytes`, so many rows of an output, aligned. */
+/* The size after `bytes` and these rows of an output, aligned. */
 static int room_add(size_t *bytes, uint64_t row_bytes, uint64_t rows, struct error *err)
 {
     size_t n;

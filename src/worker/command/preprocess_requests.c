@@ -9,7 +9,7 @@
  *       To a helper, if there is something to learn: in a run the workers learn together.
  *   preprocess_state {}   of the chain in the data: {"items": [{"index", "column", "name",
  *       "type": "reals"|"integers"|"words", "shape", "values"}]}
- *   preprocess_join {"first": BYTES}   of two chains, the first of so many bytes: one.
+ *   preprocess_join {"first": BYTES}   of two chains, the first of this size: one.
  *   preprocess_rows {"state": BYTES, "columns", "rows", "places", "inverse", "from"}   the
  *       data: a chain, and rows (frame_parse.h). It is applied from this preprocessor on (0)
  *       up to a function in Python, "next" in the reply, or to the end. The reply: "columns",

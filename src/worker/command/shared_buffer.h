@@ -38,7 +38,7 @@ struct shared_buffers {
     int64_t ids;
 };
 
-/* A buffer of at least so many bytes that is not in use, with a reference for the
+/* An unused buffer of at least this size, with a reference for the
  * caller. The ids of those that are kept no more are not used again. */
 int shared_buffers_take(struct shared_buffers *all, uint64_t bytes, int n_sharing,
                         struct shared_buffer **out, struct error *err);

@@ -75,7 +75,7 @@ struct session_schedule {
     double saved; /* time_total_s of the latest checkpoint */
 };
 
-/* What the training function has been told about a preemption (preemption.h). */
+/* What the training function knows of a preemption (preemption.h). */
 struct session_preemption {
     bool asked;     /* it asks, on all ranks */
     bool otherwise; /* at its last call: a stop was requested, without a preemption */
