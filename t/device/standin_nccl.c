@@ -24,7 +24,7 @@
  *   STANDIN_NCCL_LOG=FILE      append "open PID" when it is loaded, and when the process exits
  *                              "left PID N": N communicators are still there, and "calls PID N
  *                              NAME" for each kind of collective that it has called
- *   STANDIN_NCCL_DIR=DIR       where the files are; /dev/shm by default
+ *   STANDIN_NCCL_DIR=DIR       where the files are; the working directory by default
  *   STANDIN_NCCL_VERSION=N     22809 by default
  *   STANDIN_NCCL_FAIL=NAME:K   the K-th call of this function since this was set returns 2
  *   STANDIN_NCCL_RESULT=N      what ncclCommInitRankConfig() returns then instead of 2
@@ -693,16 +693,15 @@ API const char *ncclGetLastError(void *comm)
 
 API int ncclGetUniqueId(struct id *id)
 {
-    static int n;
     const char *dir = getenv("STANDIN_NCCL_DIR");
     int fd;
 
     if (fails(__func__))
         return SYSTEM_ERROR;
     memset(id, 0, sizeof *id);
-    snprintf(id->internal, sizeof id->internal, "%s/standin-nccl-%d-%d",
-             dir ? dir : "/dev/shm", (int)getpid(), n++);
-    fd = open(id->internal, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    snprintf(id->internal, sizeof id->internal, "%s/standin-nccl-XXXXXX",
+             dir ? dir : ".");
+    fd = mkostemp(id->internal, O_CLOEXEC);
     if (fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0)
         misuse("no file for a communicator");
     close(fd);
