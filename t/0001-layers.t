@@ -240,14 +240,6 @@ headless () {
 	')
 }
 
-# Rooms that do not compile as one file yet, since two of their files have a static function, a
-# struct or a macro of the same name. To be removed one day.
-one_file_later () {
-	cat <<-\EOT
-	worker/command
-	EOT
-}
-
 # clashing DIR ROOM...: the rooms below DIR that do not compile as one file.
 clashing () {
 	dir=$1 && shift &&
@@ -399,10 +391,9 @@ test_expect_success 'a circle of files is detected, by their includes and by the
 '
 
 # Then a name leads to one function.
-test_expect_success 'a room compiles as one file, except for those that are known' '
-	one_file_later >expect &&
+test_expect_success 'a room compiles as one file' '
 	clashing "$srcdir/src" $(rooms | sed -n "/\//!s| \([^ ]*\).*|/\1|p" | LC_ALL=C sort) >found &&
-	test_cmp expect found
+	test_must_be_empty found
 '
 
 test_expect_success 'two functions of the same name in a room are detected' '

@@ -7,7 +7,7 @@ from typing import Any
 
 from . import _frame
 
-# Batches that may be in use at a time without being copied; as in dataset_requests.c.
+# Batches that may be in use at a time without being copied; as in batch_slot.h.
 SLOTS = 8
 
 

@@ -14,7 +14,7 @@ void batch_slot_clear(struct batch_slot *s)
     *s = (struct batch_slot){0};
 }
 
-static int slot_make(struct batch_slot *s, size_t bytes, struct error *err)
+static int batch_slot_make(struct batch_slot *s, size_t bytes, struct error *err)
 {
     int fd = memfd_create("raytrain-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     void *memory = MAP_FAILED;
@@ -38,6 +38,7 @@ int batch_slot_ready(struct batch_slot *s, size_t bytes, size_t at_least,
     if (s->memory && bytes <= s->bytes)
         return 0;
     batch_slot_clear(s);
-    return slot_make(s, bytes <= at_least ? at_least : bytes + bytes / 4, err) < 0 ? -1
-                                                                                   : 1;
+    return batch_slot_make(s, bytes <= at_least ? at_least : bytes + bytes / 4, err) < 0
+               ? -1
+               : 1;
 }

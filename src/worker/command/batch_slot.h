@@ -9,6 +9,8 @@
 
 #include "util/error.h"
 
+#define BATCH_SLOTS 8 /* of one client; as in _slots.py */
+
 /* Zeroed: there is none yet. */
 struct batch_slot {
     unsigned char *memory;

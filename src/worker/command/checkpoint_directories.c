@@ -36,11 +36,6 @@ struct merging {
 
 /* ---- Rank 0: the lists of all ranks ---- */
 
-static int out_of_memory(struct error *err)
-{
-    return error_no_memory(err);
-}
-
 /* The list has been through offer_parse() on its rank. */
 static int file_take(struct merging *g, const json_t *row, int rank)
 {
@@ -66,7 +61,7 @@ static int list_take(struct merging *g, const json_t *list, int rank, struct err
     json_array_foreach(json_object_get(list, "entries"), i, row)
     {
         if (file_take(g, row, rank) < 0)
-            return out_of_memory(err);
+            return error_no_memory(err);
     }
     json_array_foreach(json_object_get(list, "directories"), i, row)
     {
@@ -76,7 +71,7 @@ static int list_take(struct merging *g, const json_t *list, int rank, struct err
                              rank);
         if (json_object_set_new(g->directories, json_string_value(row), json_true()) <
             0)
-            return out_of_memory(err);
+            return error_no_memory(err);
     }
     return 0;
 }
@@ -89,7 +84,7 @@ static int lists_take(struct merging *g, const char *lists, const size_t *sizes,
         int rc = 0;
 
         if (sizes[r] > 0)
-            rc = list ? list_take(g, list, r, err) : out_of_memory(err);
+            rc = list ? list_take(g, list, r, err) : error_no_memory(err);
         json_decref(list);
         if (rc < 0)
             return -1;
@@ -122,7 +117,7 @@ static int verdict_make(struct merging *g, struct error *err)
                                g->shared, "metadata", g->metadata);
     json_decref(structure);
     free(text);
-    return g->verdict ? 0 : out_of_memory(err);
+    return g->verdict ? 0 : error_no_memory(err);
 }
 
 /* COLLECTIVE */
@@ -132,7 +127,7 @@ static int lists_gather(struct merging *g, struct error *err)
     size_t *sizes = calloc((size_t)comm->size, sizeof *sizes);
     char *list = g->m->json ? json_dumps(g->m->json, JSON_COMPACT) : NULL;
     void *lists = NULL;
-    int rc = sizes && (list || !g->m->json) ? 0 : out_of_memory(err);
+    int rc = sizes && (list || !g->m->json) ? 0 : error_no_memory(err);
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -159,7 +154,7 @@ static int verdict_share(struct merging *g, struct error *err)
     struct comm *comm = g->m->comm;
     char *text = g->verdict ? json_dumps(g->verdict, JSON_COMPACT) : NULL;
     uint64_t n = text ? strlen(text) : 0;
-    int rc = comm->rank == 0 && !text ? out_of_memory(err) : 0;
+    int rc = comm->rank == 0 && !text ? error_no_memory(err) : 0;
 
     rc = comm_agree(comm, rc, err);
     if (rc == 0)
@@ -168,7 +163,7 @@ static int verdict_share(struct merging *g, struct error *err)
         rc = comm_bcast_alloc(comm, (void **)&text, n, 0, err);
     if (rc == 0 && !g->verdict) {
         g->verdict = json_loadb(text, n, 0, NULL);
-        rc = g->verdict ? 0 : out_of_memory(err);
+        rc = g->verdict ? 0 : error_no_memory(err);
     }
     free(text);
     return comm_agree(comm, rc, err);
@@ -258,7 +253,7 @@ static int twins_compare(const struct merging *g, struct error *err)
         return 0;
     twins = twins_make(g, n);
     all = calloc((size_t)comm->size * n, sizeof *all);
-    rc = comm_agree(comm, twins && all ? 0 : out_of_memory(err), err);
+    rc = comm_agree(comm, twins && all ? 0 : error_no_memory(err), err);
     if (rc == 0)
         rc = comm->ops->allgather(comm, twins, n * sizeof *twins, all, err);
     if (rc == 0 && comm->rank == 0)

@@ -17,7 +17,7 @@
 #include "session/collectives.h"
 
 /* COLLECTIVE */
-static int faces_gather(struct client_checkpoint *m, struct error *err)
+static int summaries_gather(struct client_checkpoint *m, struct error *err)
 {
     struct offer_face mine = {.kind = m->own.kind,
                               .position_bytes = m->position ? strlen(m->position) : 0};
@@ -34,7 +34,7 @@ static int faces_gather(struct client_checkpoint *m, struct error *err)
 }
 
 /* The same on every rank. */
-static int faces_judge(struct client_checkpoint *m, struct error *err)
+static int summaries_compare(struct client_checkpoint *m, struct error *err)
 {
     static const char *const kinds[] = {"no checkpoint", "a dict", "a directory"};
 
@@ -60,7 +60,7 @@ static int faces_judge(struct client_checkpoint *m, struct error *err)
 }
 
 /* COLLECTIVE */
-static int make(struct client_checkpoint *m, struct error *err)
+static int client_checkpoint_fill(struct client_checkpoint *m, struct error *err)
 {
     int rc = offer_parse(m->json, &m->own, err);
 
@@ -68,9 +68,9 @@ static int make(struct client_checkpoint *m, struct error *err)
         rc = -1;
     rc = comm_agree(m->comm, rc, err);
     if (rc == 0)
-        rc = faces_gather(m, err);
+        rc = summaries_gather(m, err);
     if (rc == 0)
-        rc = faces_judge(m, err);
+        rc = summaries_compare(m, err);
     if (rc == 0 && m->faces[m->lowest].kind == OFFER_DICT)
         rc = client_checkpoint_put_dicts(m, err);
     else if (rc == 0)
@@ -93,7 +93,7 @@ int companion_checkpoint_make(struct companion *c, const json_t *offer,
     collective_wait_begin(&c->ctx->waiting, "checkpoint");
     if (c->ctx->saving)
         saving_release(c->ctx->saving); /* maybe there is a buffer not in use now */
-    rc = make(&m, err);
+    rc = client_checkpoint_fill(&m, err);
     shared_buffer_release(m.buffer);
     offer_clear(&m.own);
     free(m.faces);

@@ -37,7 +37,7 @@ static int sizes_parse(const json_t *json, uint64_t *sizes)
     return (int)n;
 }
 
-static raytrain_dtype dtype_of(const char *name)
+static raytrain_dtype dtype_parse(const char *name)
 {
     for (int t = RAYTRAIN_FLOAT32; t <= RAYTRAIN_BYTES; t++)
         if (strcmp(name, raytrain_dtype_name((raytrain_dtype)t)) == 0)
@@ -67,7 +67,7 @@ static int tensor_parse(const json_t *row, struct offer_entry *e, struct error *
     const json_t *fourth = json_array_get(row, 3);
     raytrain_tensor *t = &e->tensor;
 
-    t->dtype = type ? dtype_of(type) : 0;
+    t->dtype = type ? dtype_parse(type) : 0;
     if (t->dtype == 0)
         return entry_error(e, "is of no type that a checkpoint can hold", err);
     t->ndim = sizes_parse(json_array_get(row, 2), t->shape);
@@ -115,7 +115,7 @@ static int file_parse(const json_t *row, struct offer_entry *e, struct error *er
 
 /* ---- The whole ---- */
 
-static int kind_parse(const json_t *json, struct offer *offer, struct error *err)
+static int offer_kind_parse(const json_t *json, struct offer *offer, struct error *err)
 {
     const char *kind = json_string_value(json_object_get(json, "kind"));
 
@@ -141,7 +141,7 @@ int offer_parse(const json_t *json, struct offer *offer, struct error *err)
     *offer = (struct offer){0};
     if (!json)
         return 0;
-    if (kind_parse(json, offer, err) < 0)
+    if (offer_kind_parse(json, offer, err) < 0)
         return -1;
     if (!json_is_array(rows))
         return error_set(err, RAYTRAIN_EINVAL,

@@ -41,15 +41,10 @@
 /* The id of raytrain_get_checkpoint(). */
 #define RESTORED_ID 0
 
-static int out_of_memory(struct error *err)
-{
-    return error_no_memory(err);
-}
-
 /* ---- Open ---- */
 
 /* A directory stands for the best checkpoint in it; *file is malloc'ed. */
-static int file_find(const char *path, char **file, struct error *err)
+static int checkpoint_file_find(const char *path, char **file, struct error *err)
 {
     char *latest = NULL;
     struct stat st;
@@ -57,7 +52,7 @@ static int file_find(const char *path, char **file, struct error *err)
     *file = NULL;
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
         *file = strdup(path);
-        return *file ? 0 : out_of_memory(err);
+        return *file ? 0 : error_no_memory(err);
     }
     if (checkpoint_manager_best_of(path, file, &latest, err) < 0)
         return -1;
@@ -68,7 +63,8 @@ static int file_find(const char *path, char **file, struct error *err)
                      "%s: there is no complete checkpoint in this directory", path);
 }
 
-static int file_open(const char *path, raytrain_checkpoint **ck, struct error *err)
+static int checkpoint_file_open(const char *path, raytrain_checkpoint **ck,
+                                struct error *err)
 {
     struct comm *self = comm_self_create(err);
     int rc = self ? checkpoint_open_any(self, path, ck, err) : -1;
@@ -83,12 +79,12 @@ static int opened_add(struct companion *c, const char *path,
     struct checkpoint_state *state = checkpoint_state(c);
     struct open_checkpoint *o = calloc(1, sizeof *o);
     char *file = NULL;
-    int rc = state && o ? 0 : out_of_memory(err);
+    int rc = state && o ? 0 : error_no_memory(err);
 
     if (rc == 0)
-        rc = file_find(path, &file, err);
+        rc = checkpoint_file_find(path, &file, err);
     if (rc == 0)
-        rc = file_open(file, &o->ck, err);
+        rc = checkpoint_file_open(file, &o->ck, err);
     free(file);
     if (rc < 0) {
         free(o);
@@ -137,8 +133,8 @@ static json_t *metrics_json(const struct checkpoint_meta *meta)
 }
 
 /* A text of Python's, or null. */
-static int text_set(struct reply *reply, const char *key, raytrain_checkpoint *ck,
-                    const char *name, struct error *err)
+static int python_text_set(struct reply *reply, const char *key,
+                           raytrain_checkpoint *ck, const char *name, struct error *err)
 {
     char *text = NULL;
     size_t i;
@@ -167,8 +163,8 @@ static int reported_set(struct reply *reply, raytrain_checkpoint *ck, struct err
     return rc;
 }
 
-static int face_set(struct reply *reply, int64_t id, raytrain_checkpoint *ck,
-                    struct error *err)
+static int opened_reply(struct reply *reply, int64_t id, raytrain_checkpoint *ck,
+                        struct error *err)
 {
     const struct checkpoint_meta *meta = checkpoint_meta(ck);
 
@@ -181,14 +177,14 @@ static int face_set(struct reply *reply, int64_t id, raytrain_checkpoint *ck,
         reply_set(reply, "timestamp", json_integer(meta->timestamp), err) < 0 ||
         reply_set(reply, "metrics", metrics_json(meta), err) < 0 ||
         reported_set(reply, ck, err) < 0 ||
-        text_set(reply, "structure", ck, PYTHON_STRUCTURE, err) < 0 ||
-        text_set(reply, "metadata", ck, PYTHON_METADATA, err) < 0)
+        python_text_set(reply, "structure", ck, PYTHON_STRUCTURE, err) < 0 ||
+        python_text_set(reply, "metadata", ck, PYTHON_METADATA, err) < 0)
         return -1;
     return 0;
 }
 
-static int handle_open(struct companion *c, const struct request *q,
-                       struct reply *reply, struct error *err)
+static int handle_checkpoint_open(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
     const char *path = json_string_value(json_object_get(q->args, "path"));
     raytrain_checkpoint *restored;
@@ -197,16 +193,16 @@ static int handle_open(struct companion *c, const struct request *q,
     if (path) {
         if (opened_add(c, path, &o, err) < 0)
             return -1;
-        return face_set(reply, o->id, o->ck, err);
+        return opened_reply(reply, o->id, o->ck, err);
     }
     restored = raytrain_get_checkpoint(c->ctx);
     if (!restored)
         return reply_set(reply, "id", json_null(), err);
-    return face_set(reply, RESTORED_ID, restored, err);
+    return opened_reply(reply, RESTORED_ID, restored, err);
 }
 
-static int handle_positions(struct companion *c, const struct request *q,
-                            struct reply *reply, struct error *err)
+static int handle_loader_positions(struct companion *c, const struct request *q,
+                                   struct reply *reply, struct error *err)
 {
     raytrain_checkpoint *restored = raytrain_get_checkpoint(c->ctx);
     json_t *positions = json_pack("[s, s]", "", "");
@@ -221,8 +217,8 @@ static int handle_positions(struct companion *c, const struct request *q,
     return reply_set(reply, "positions", positions, err);
 }
 
-static int handle_close(struct companion *c, const struct request *q,
-                        struct reply *reply, struct error *err)
+static int handle_checkpoint_close(struct companion *c, const struct request *q,
+                                   struct reply *reply, struct error *err)
 {
     struct checkpoint_state *state = checkpoint_state(c);
     struct open_checkpoint **at = state ? &state->opened : NULL;
@@ -247,8 +243,8 @@ static json_t *sizes_json(int n, const uint64_t *sizes)
     return all;
 }
 
-static int handle_names(struct companion *c, const struct request *q,
-                        struct reply *reply, struct error *err)
+static int handle_checkpoint_names(struct companion *c, const struct request *q,
+                                   struct reply *reply, struct error *err)
 {
     json_t *names = json_array();
     struct checkpoint_item item;
@@ -269,7 +265,7 @@ static int handle_names(struct companion *c, const struct request *q,
 
 /* ---- Read ---- */
 
-struct wanted {
+struct wanted_item {
     const char *name;
     raytrain_tensor tensor; /* the whole, without data */
     raytrain_slab slab;
@@ -279,14 +275,14 @@ struct wanted {
 
 struct reading {
     raytrain_checkpoint *ck;
-    struct wanted *list;
+    struct wanted_item *list;
     size_t n;
     uint64_t bytes; /* of the memory */
     int fd;
     unsigned char *data;
 };
 
-static int sizes_read(const json_t *json, int ndim, uint64_t *sizes)
+static int sizes_parse_exactly(const json_t *json, int ndim, uint64_t *sizes)
 {
     if (!json_is_array(json) || json_array_size(json) != (size_t)ndim)
         return -1;
@@ -300,15 +296,15 @@ static int sizes_read(const json_t *json, int ndim, uint64_t *sizes)
     return 0;
 }
 
-static int wanted_slab(struct wanted *w, const json_t *item, struct error *err)
+static int wanted_slab(struct wanted_item *w, const json_t *item, struct error *err)
 {
     int ndim = w->tensor.ndim;
 
     slab_whole(ndim, w->tensor.shape, &w->slab);
     if (json_array_size(item) < 2)
         return 0;
-    if (sizes_read(json_array_get(item, 1), ndim, w->slab.start) < 0 ||
-        sizes_read(json_array_get(item, 2), ndim, w->slab.count) < 0)
+    if (sizes_parse_exactly(json_array_get(item, 1), ndim, w->slab.start) < 0 ||
+        sizes_parse_exactly(json_array_get(item, 2), ndim, w->slab.count) < 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "'%s' has %d dimensions: start and count need as many numbers",
                          w->name, ndim);
@@ -317,7 +313,7 @@ static int wanted_slab(struct wanted *w, const json_t *item, struct error *err)
     return 0;
 }
 
-static int wanted_parse(struct reading *r, struct wanted *w, const json_t *item,
+static int wanted_parse(struct reading *r, struct wanted_item *w, const json_t *item,
                         struct error *err)
 {
     struct checkpoint_item found;
@@ -341,14 +337,14 @@ static int wanted_parse(struct reading *r, struct wanted *w, const json_t *item,
 }
 
 /* Find all items, and give each a place in the memory. */
-static int wanted_list(struct reading *r, const json_t *items, struct error *err)
+static int wanted_find(struct reading *r, const json_t *items, struct error *err)
 {
     r->n = json_array_size(items);
     r->list = calloc(r->n + 1, sizeof *r->list);
     if (!r->list)
-        return out_of_memory(err);
+        return error_no_memory(err);
     for (size_t i = 0; i < r->n; i++) {
-        struct wanted *w = &r->list[i];
+        struct wanted_item *w = &r->list[i];
 
         if (wanted_parse(r, w, json_array_get(items, i), err) < 0)
             return -1;
@@ -363,7 +359,7 @@ static int wanted_list(struct reading *r, const json_t *items, struct error *err
     return 0;
 }
 
-static int wanted_read(const struct reading *r, const struct wanted *w,
+static int wanted_read(const struct reading *r, const struct wanted_item *w,
                        struct error *err)
 {
     raytrain_tensor tensor = w->tensor;
@@ -377,7 +373,7 @@ static int wanted_read(const struct reading *r, const struct wanted *w,
     return 0;
 }
 
-static int memory_fill(struct reading *r, struct error *err)
+static int reading_fill(struct reading *r, struct error *err)
 {
     void *data;
     int rc = 0;
@@ -388,7 +384,7 @@ static int memory_fill(struct reading *r, struct error *err)
         return -1;
     data = mmap(NULL, r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
     if (data == MAP_FAILED)
-        return out_of_memory(err);
+        return error_no_memory(err);
     r->data = data;
     for (size_t i = 0; rc == 0 && i < r->n; i++)
         rc = wanted_read(r, &r->list[i], err);
@@ -396,12 +392,12 @@ static int memory_fill(struct reading *r, struct error *err)
     return rc;
 }
 
-static json_t *wanted_json(const struct reading *r)
+static json_t *reading_json(const struct reading *r)
 {
     json_t *all = json_array();
 
     for (size_t i = 0; i < r->n; i++) {
-        const struct wanted *w = &r->list[i];
+        const struct wanted_item *w = &r->list[i];
 
         json_array_append_new(
             all, json_pack("[I, I, s, o]", (json_int_t)w->offset, (json_int_t)w->bytes,
@@ -418,24 +414,24 @@ static void reading_clear(struct reading *r)
     free(r->list);
 }
 
-static int handle_read(struct companion *c, const struct request *q,
-                       struct reply *reply, struct error *err)
+static int handle_checkpoint_read(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
     const json_t *items = json_object_get(q->args, "items");
     struct checkpoint_state *state = checkpoint_state(c);
     struct reading r = {.fd = -1};
-    int rc = state ? opened_find(c, q, &r.ck, err) : out_of_memory(err);
+    int rc = state ? opened_find(c, q, &r.ck, err) : error_no_memory(err);
 
     if (rc == 0 && !json_is_array(items))
         rc = error_set(err, RAYTRAIN_EINVAL, "the request has no list of items");
     if (rc == 0)
-        rc = wanted_list(&r, items, err);
+        rc = wanted_find(&r, items, err);
     if (rc == 0)
-        rc = memory_fill(&r, err);
+        rc = reading_fill(&r, err);
     if (rc == 0)
         rc = reply_set(reply, "bytes", json_integer((json_int_t)r.bytes), err);
     if (rc == 0)
-        rc = reply_set(reply, "items", wanted_json(&r), err);
+        rc = reply_set(reply, "items", reading_json(&r), err);
     if (rc == 0 && r.fd >= 0) {
         checkpoint_sent_close(state);
         state->sent = reply->fds[0] = r.fd;
@@ -450,8 +446,8 @@ static int handle_read(struct companion *c, const struct request *q,
 /* ---- Save ---- */
 
 /* Not a report: of no run, at iteration 0. */
-static int handle_save(struct companion *c, const struct request *q,
-                       struct reply *reply, struct error *err)
+static int handle_checkpoint_save(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
     const struct checkpoint_meta meta = {
         .run_name = "", .world_size = 1, .timestamp = clock_unix()};
@@ -479,22 +475,25 @@ static int handle_save(struct companion *c, const struct request *q,
 /* ---- The family ---- */
 
 /* The reply is on its way: the memory in it is the client's alone. */
-static long requests_advance(struct companion *c)
+static long checkpoint_requests_advance(struct companion *c)
 {
     if (c->state[CHECKPOINT_FAMILY])
         checkpoint_sent_close(c->state[CHECKPOINT_FAMILY]);
     return -1;
 }
 
-static const struct request_row rows[] = {
-    {"checkpoint_open", handle_open},
-    {"checkpoint_names", handle_names},
-    {"checkpoint_read", handle_read},
-    {"checkpoint_close", handle_close},
-    {"checkpoint_save", handle_save},
-    {"loader_positions", handle_positions},
+static const struct request_row checkpoint_request_rows[] = {
+    {"checkpoint_open", handle_checkpoint_open},
+    {"checkpoint_names", handle_checkpoint_names},
+    {"checkpoint_read", handle_checkpoint_read},
+    {"checkpoint_close", handle_checkpoint_close},
+    {"checkpoint_save", handle_checkpoint_save},
+    {"loader_positions", handle_loader_positions},
     {NULL, NULL},
 };
 
 const struct request_family checkpoint_requests = {
-    .rows = rows, .close = checkpoint_state_clear, .advance = requests_advance};
+    .rows = checkpoint_request_rows,
+    .close = checkpoint_state_clear,
+    .advance = checkpoint_requests_advance,
+};

@@ -116,7 +116,7 @@ static void refusal_add(const struct companion *c, char *text, size_t size)
 }
 
 /* On all ranks, in a call that has failed. */
-static int stopped(const struct companion *c)
+static int verdict_stopped(const struct companion *c)
 {
     error_set(&c->ctx->error, RAYTRAIN_ESTOPPED, "stopped on request");
     return RAYTRAIN_ESTOPPED;
@@ -130,7 +130,7 @@ static int command_verdict(const struct command *m, int status)
     char text[ERROR_TEXT_MAX];
 
     if (c->ctx->over)
-        return stopped(c);
+        return verdict_stopped(c);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     if (c->ctx->ended_on_request)
@@ -138,7 +138,7 @@ static int command_verdict(const struct command *m, int status)
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_STOPPED && c->ctx->should_stop)
         return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_STOPPED && c->stopped)
-        return stopped(c);
+        return verdict_stopped(c);
     if (c->uncaught) {
         uncaught_text(c, text, sizeof text);
         code = c->uncaught_code;

@@ -31,7 +31,7 @@ static const bool for_helper[FAMILIES] = {
 
 /* ---- One request ---- */
 
-static const struct request_row *row_find(const char *op, int *family)
+static const struct request_row *request_row_find(const char *op, int *family)
 {
     for (int f = 0; f < FAMILIES; f++)
         for (const struct request_row *row = families[f] ? families[f]->rows : NULL;
@@ -66,7 +66,7 @@ static int request_handle(struct companion *c, const struct request *q,
 
     if (request_string(q, "op", &op, err) < 0)
         return -1;
-    row = row_find(op, &family);
+    row = request_row_find(op, &family);
     if (!row)
         return error_set(err, RAYTRAIN_ENOTSUP,
                          "this version has no request '%.60s': are the client and "
@@ -146,7 +146,7 @@ static void client_drop(struct companion *c)
 }
 
 /* The session is that of another process. */
-static void refuse(const struct companion *c, int socket)
+static void client_refuse(const struct companion *c, int socket)
 {
     struct error err;
     json_t *json;
@@ -188,7 +188,7 @@ static void client_accept(struct companion *c)
         return;
     }
     if (c->client.socket >= 0) {
-        refuse(c, socket);
+        client_refuse(c, socket);
         return;
     }
     c->client.socket = socket;

@@ -15,18 +15,18 @@ const char *const container_devices[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_D
                                          "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
                                          NULL};
 
-enum kind {
+enum container_kind {
     KIND_NONE,
     KIND_APPTAINER, /* it gets all it needs by variables */
     KIND_ENROOT,
     KIND_OTHER,
 };
 
-static enum kind kind_of(const char *program)
+static enum container_kind container_kind_of(const char *program)
 {
     static const struct {
         const char *name;
-        enum kind kind;
+        enum container_kind kind;
     } known[] = {
         {"apptainer", KIND_APPTAINER}, {"singularity", KIND_APPTAINER},
         {"enroot", KIND_ENROOT},       {"podman", KIND_OTHER},
@@ -42,7 +42,7 @@ static enum kind kind_of(const char *program)
     return KIND_NONE;
 }
 
-static const char *value_of(char *const *env, const char *name)
+static const char *environment_value(char *const *env, const char *name)
 {
     size_t n = strlen(name);
 
@@ -66,9 +66,9 @@ static int enroot_conf(const char *directories, char *path, size_t size)
 bool container_remark(char *const *argv, char *const *env, bool well, char *text,
                       size_t size)
 {
-    const char *directories = value_of(env, CONTAINER_DIRECTORIES);
+    const char *directories = environment_value(env, CONTAINER_DIRECTORIES);
     char conf[4096];
-    enum kind kind = kind_of(argv[0]);
+    enum container_kind kind = container_kind_of(argv[0]);
 
     if (kind == KIND_NONE || (kind == KIND_APPTAINER && well))
         return false;
@@ -94,7 +94,7 @@ bool container_remark(char *const *argv, char *const *env, bool well, char *text
             "its container has not connected to its session; a script that uses "
             "RANK or the module raytrain needs the variables of this command (%s), "
             "and the directories %s at the same paths",
-            value_of(env, CONTAINER_VARIABLES), directories);
+            environment_value(env, CONTAINER_VARIABLES), directories);
     }
     return true;
 }

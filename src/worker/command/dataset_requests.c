@@ -35,7 +35,6 @@
 #include "preprocess/chain_pack.h"
 #include "rank/event.h"
 
-#define SLOTS     8 /* of a view; as in _slots.py */
 #define VIEWS_MAX 4096
 
 /* What the positions belong to. */
@@ -59,7 +58,7 @@ struct view {
     struct frame_place *places; /* of the columns in a slot */
     size_t
         slot_bytes; /* at least; a batch of columns without a fixed size may need more */
-    struct batch_slot slots[SLOTS];
+    struct batch_slot slots[BATCH_SLOTS];
 };
 
 struct datasets {
@@ -69,17 +68,15 @@ struct datasets {
     int n_views;
 };
 
-/* ---- Slots ---- */
-
 static void slots_clear(struct view *v)
 {
-    for (int i = 0; i < SLOTS; i++)
+    for (int i = 0; i < BATCH_SLOTS; i++)
         batch_slot_clear(&v->slots[i]);
 }
 
 /* ---- Shards and views ---- */
 
-static struct datasets *datasets_of(struct companion *c, struct error *err)
+static struct datasets *datasets_get(struct companion *c, struct error *err)
 {
     if (!c->state[DATASET_FAMILY])
         c->state[DATASET_FAMILY] = calloc(1, sizeof(struct datasets));
@@ -173,7 +170,7 @@ static struct view *view_add(struct datasets *all, struct shard *s, struct error
 static struct view *view_find(struct companion *c, const struct request *q,
                               struct error *err)
 {
-    struct datasets *all = datasets_of(c, err);
+    struct datasets *all = datasets_get(c, err);
     int64_t id;
 
     if (!all || request_integer(q, "id", &id, err) < 0)
@@ -188,12 +185,8 @@ static struct view *view_find(struct companion *c, const struct request *q,
 
 /* ---- dataset_open ---- */
 
-static const char *text_of(const json_t *args, const char *name)
-{
-    return json_string_value(json_object_get(args, name));
-}
-
-static int config_of(const char *text, struct train_config *cfg, struct error *err)
+static int dataset_config_parse(const char *text, struct train_config *cfg,
+                                struct error *err)
 {
     if (train_config_merge_text(cfg, text, "the dataset", err) < 0)
         return -1;
@@ -203,8 +196,8 @@ static int config_of(const char *text, struct train_config *cfg, struct error *e
 }
 
 /* Which reader of how many this process is; the only one if nothing is said. */
-static int reader_of(const struct request *q, struct dataset_env *env,
-                     struct error *err)
+static int reader_parse(const struct request *q, struct dataset_env *env,
+                        struct error *err)
 {
     int64_t rank = 0, size = 1;
 
@@ -221,9 +214,9 @@ static int reader_of(const struct request *q, struct dataset_env *env,
 }
 
 /* Files, which this process reads alone. */
-static int file_open(const char *text, const struct chain *chain,
-                     const struct request *q, struct reply *reply,
-                     raytrain_dataset **ds, struct error *err)
+static int dataset_file_open(const char *text, const struct chain *chain,
+                             const struct request *q, struct reply *reply,
+                             raytrain_dataset **ds, struct error *err)
 {
     struct dataset_env alone = {.chain = chain->n > 0 ? chain : NULL,
                                 .warn = client_dataset_warn,
@@ -231,10 +224,10 @@ static int file_open(const char *text, const struct chain *chain,
     struct train_config cfg;
     int rc;
 
-    if (reader_of(q, &alone, err) < 0)
+    if (reader_parse(q, &alone, err) < 0)
         return -1;
     train_config_init(&cfg);
-    rc = config_of(text, &cfg, err);
+    rc = dataset_config_parse(text, &cfg, err);
     if (rc == 0)
         rc = dataset_open(&cfg.datasets[0], &alone, ds, err);
     train_config_clear(&cfg);
@@ -269,7 +262,7 @@ static struct shard *file_shard(struct datasets *all, const char *config,
     if (rc == 0)
         s->chain.client_maps = true;
     if (rc == 0)
-        rc = file_open(config, &s->chain, q, reply, &s->ds, err);
+        rc = dataset_file_open(config, &s->chain, q, reply, &s->ds, err);
     if (s && rc < 0)
         shard_free(all, s);
     return rc == 0 ? s : NULL;
@@ -299,7 +292,8 @@ static struct shard *shard_open(struct companion *c, struct datasets *all,
                                 const struct request *q, struct reply *reply,
                                 struct error *err)
 {
-    const char *name = text_of(q->args, "name"), *config = text_of(q->args, "config");
+    const char *name = json_string_value(json_object_get(q->args, "name")),
+               *config = json_string_value(json_object_get(q->args, "config"));
 
     if (name)
         return named_shard(c, all, name, err);
@@ -333,10 +327,10 @@ static void views_close(struct datasets *all, const json_t *ids)
         view_close(all, json_integer_value(json_array_get(ids, i)));
 }
 
-static int open_view(struct companion *c, const struct request *q, struct reply *reply,
-                     struct error *err)
+static int handle_dataset_open(struct companion *c, const struct request *q,
+                               struct reply *reply, struct error *err)
 {
-    struct datasets *all = datasets_of(c, err);
+    struct datasets *all = datasets_get(c, err);
     struct shard *s;
     struct view *v;
 
@@ -364,7 +358,7 @@ static int open_view(struct companion *c, const struct request *q, struct reply 
 
 /* How large the slots are at first. A batch never has more rows than the dataset,
  * whatever its size is said to be. */
-static int layout(struct view *v, uint64_t batch_rows, struct error *err)
+static int view_lay_out(struct view *v, uint64_t batch_rows, struct error *err)
 {
     const raytrain_dataset *ds = v->shard->ds;
     uint64_t rows = dataset_rows(ds) < batch_rows ? dataset_rows(ds) : batch_rows;
@@ -395,7 +389,7 @@ static int position_begin(struct shard *s, struct error *err)
     return 0;
 }
 
-static void mix(raytrain_dataset *ds, json_int_t rows_each)
+static void dataset_mix(raytrain_dataset *ds, json_int_t rows_each)
 {
     uint64_t rows = rows_each > 0 ? (uint64_t)rows_each : 0;
 
@@ -404,8 +398,8 @@ static void mix(raytrain_dataset *ds, json_int_t rows_each)
     dataset_set_mixed(ds, rows * (uint64_t)dataset_workers(ds));
 }
 
-static int begin(struct companion *c, const struct request *q, struct reply *reply,
-                 struct error *err)
+static int handle_dataset_begin(struct companion *c, const struct request *q,
+                                struct reply *reply, struct error *err)
 {
     struct view *v = view_find(c, q, err);
     int64_t rows;
@@ -414,8 +408,8 @@ static int begin(struct companion *c, const struct request *q, struct reply *rep
         return -1;
     if (rows < 1)
         return error_set(err, RAYTRAIN_EINVAL, "a batch has at least 1 row");
-    mix(v->shard->ds, json_integer_value(json_object_get(q->args, "mixed")));
-    if ((uint64_t)rows != v->batch_rows && layout(v, (uint64_t)rows, err) < 0)
+    dataset_mix(v->shard->ds, json_integer_value(json_object_get(q->args, "mixed")));
+    if ((uint64_t)rows != v->batch_rows && view_lay_out(v, (uint64_t)rows, err) < 0)
         return -1;
     v->drop_last = request_flag(q, "drop_last");
     v->equal = request_flag(q, "equal");
@@ -483,8 +477,8 @@ static int batch_next(struct companion *c, const struct view *v, uint64_t *rows,
 }
 
 /* The first `rows` rows of the current batch. */
-static int batch_reply(struct view *v, struct batch_slot *slot, uint64_t rows,
-                       struct reply *reply, struct error *err)
+static int view_batch_reply(struct view *v, struct batch_slot *slot, uint64_t rows,
+                            struct reply *reply, struct error *err)
 {
     const struct frame *batch = dataset_batch(v->shard->ds);
     size_t bytes;
@@ -502,8 +496,8 @@ static int batch_reply(struct view *v, struct batch_slot *slot, uint64_t rows,
                      err);
 }
 
-static int next(struct companion *c, const struct request *q, struct reply *reply,
-                struct error *err)
+static int handle_dataset_next(struct companion *c, const struct request *q,
+                               struct reply *reply, struct error *err)
 {
     struct view *v = view_find(c, q, err);
     int64_t pass, number;
@@ -512,7 +506,7 @@ static int next(struct companion *c, const struct request *q, struct reply *repl
     if (!v || request_integer(q, "pass", &pass, err) < 0 ||
         request_integer(q, "slot", &number, err) < 0)
         return -1;
-    if (number < 0 || number >= SLOTS || v->batch_rows == 0)
+    if (number < 0 || number >= BATCH_SLOTS || v->batch_rows == 0)
         return error_set(err, RAYTRAIN_EINVAL, "there is no slot %lld",
                          (long long)number);
     if (pass != v->shard->pass)
@@ -522,7 +516,7 @@ static int next(struct companion *c, const struct request *q, struct reply *repl
                          dataset_name(v->shard->ds));
     if (batch_next(c, v, &rows, err) < 0)
         return -1;
-    if (rows > 0 && batch_reply(v, &v->slots[number], rows, reply, err) < 0)
+    if (rows > 0 && view_batch_reply(v, &v->slots[number], rows, reply, err) < 0)
         return -1;
     if (!v->unpadded && dataset_padding(v->shard->ds) > 0 &&
         reply_set(reply, "padding",
@@ -532,8 +526,8 @@ static int next(struct companion *c, const struct request *q, struct reply *repl
 }
 
 /* For a client that has to know what its functions make of rows before it reads them. */
-static int peek(struct companion *c, const struct request *q, struct reply *reply,
-                struct error *err)
+static int handle_dataset_peek(struct companion *c, const struct request *q,
+                               struct reply *reply, struct error *err)
 {
     struct view *v = view_find(c, q, err);
     struct dataset_state at;
@@ -544,10 +538,10 @@ static int peek(struct companion *c, const struct request *q, struct reply *repl
     if (!v || request_integer(q, "batch_size", &n, err) < 0 ||
         request_integer(q, "slot", &number, err) < 0)
         return -1;
-    if (number < 0 || number >= SLOTS || n < 1)
+    if (number < 0 || number >= BATCH_SLOTS || n < 1)
         return error_set(err, RAYTRAIN_EINVAL, "there is no slot %lld, or no row",
                          (long long)number);
-    if ((uint64_t)n != v->batch_rows && layout(v, (uint64_t)n, err) < 0)
+    if ((uint64_t)n != v->batch_rows && view_lay_out(v, (uint64_t)n, err) < 0)
         return -1;
     dataset_state_get(v->shard->ds, &at);
     rc = dataset_state_set(v->shard->ds, &(struct dataset_state){.epoch = at.epoch},
@@ -557,18 +551,21 @@ static int peek(struct companion *c, const struct request *q, struct reply *repl
     if (rc == 0 && dataset_next(v->shard->ds, &got, err) < 0)
         rc = -1;
     if (rc == 0 && got > 0)
-        rc = batch_reply(v, &v->slots[number], got, reply, err);
+        rc = view_batch_reply(v, &v->slots[number], got, reply, err);
     if (dataset_state_set(v->shard->ds, &at, rc < 0 ? NULL : err) < 0 || rc < 0)
         return -1;
     return reply_set(reply, "rows", json_integer((json_int_t)got), err);
 }
 
-static const struct request_row rows[] = {
-    {"dataset_open", open_view},
-    {"dataset_begin", begin},
-    {"dataset_next", next},
-    {"dataset_peek", peek},
+static const struct request_row dataset_request_rows[] = {
+    {"dataset_open", handle_dataset_open},
+    {"dataset_begin", handle_dataset_begin},
+    {"dataset_next", handle_dataset_next},
+    {"dataset_peek", handle_dataset_peek},
     {NULL, NULL},
 };
 
-const struct request_family dataset_requests = {.rows = rows, .close = datasets_close};
+const struct request_family dataset_requests = {
+    .rows = dataset_request_rows,
+    .close = datasets_close,
+};

@@ -15,7 +15,7 @@
 /* ---- What does not reach the command ---- */
 
 /* A '*' at the end: all that begin so. */
-static const char *const hidden[] = {
+static const char *const hidden_names[] = {
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "MPI_LOCAL*",
     /* the step; the job's are the user's */
     "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
@@ -27,7 +27,7 @@ static const char *const hidden[] = {
     "RAYTRAIN_RUN_DIR", "RAYTRAIN_ATTEMPT", "RAYTRAIN_WORKERS", "RAYTRAIN_BACKEND",
     "RAYTRAIN_MARKER", "RAYTRAIN_GPUS_PER_WORKER", "RAYTRAIN_WORKERS_PER_GPU"};
 
-static bool matches(const char *name, const char *pattern)
+static bool name_matches(const char *name, const char *pattern)
 {
     size_t n = strlen(pattern);
 
@@ -38,8 +38,8 @@ static bool matches(const char *name, const char *pattern)
 
 bool command_environment_hides(const char *name)
 {
-    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
-        if (matches(name, hidden[i]))
+    for (size_t i = 0; i < sizeof hidden_names / sizeof hidden_names[0]; i++)
+        if (name_matches(name, hidden_names[i]))
             return true;
     return false;
 }
@@ -80,7 +80,7 @@ static char **entry_find(char **env, const char *name)
     return NULL;
 }
 
-static const char *value_of(const char *entry)
+static const char *entry_value(const char *entry)
 {
     return strchr(entry, '=') + 1;
 }
@@ -108,11 +108,11 @@ static int entry_set(struct building *b, const char *name, const char *value)
 {
     char **entry = entry_find(b->env, name);
 
-    if (entry && value && strcmp(value_of(*entry), value) == 0)
+    if (entry && value && strcmp(entry_value(*entry), value) == 0)
         return 0;
     if (entry) {
         if (value)
-            replaced_note(b->ctx, name, value_of(*entry));
+            replaced_note(b->ctx, name, entry_value(*entry));
         entry_remove(entry);
     }
     return value ? argv_appendf(&b->env, b->err, "%s=%s", name, value) : 0;
@@ -186,7 +186,7 @@ static int list_append(struct building *b, const char *name, char separator,
 {
     char **entry = entry_find(b->env, name), *longer;
 
-    if (!entry || !*value_of(*entry)) {
+    if (!entry || !*entry_value(*entry)) {
         if (entry)
             entry_remove(entry);
         return argv_appendf(&b->env, b->err, "%s=%s", name, more);
@@ -231,7 +231,7 @@ static int variable_forward(struct building *b, const char *name)
 
     if (!entry)
         return 0;
-    value = strdup(value_of(*entry)); /* b->env moves when it grows */
+    value = strdup(entry_value(*entry)); /* b->env moves when it grows */
     if (!value)
         return error_no_memory(b->err);
     for (const char *const *p = container_prefixes; rc == 0 && *p; p++) {

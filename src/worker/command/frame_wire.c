@@ -5,11 +5,11 @@
 
 #define ALIGNED 64
 
-static const char *const kinds[] = {[FRAME_NUMBERS] = "numbers",
-                                    [FRAME_WORDS] = "words",
-                                    [FRAME_TEXT] = "text",
-                                    [FRAME_WORD_LISTS] = "word_lists",
-                                    [FRAME_SPARSE] = "sparse"};
+static const char *const kind_names[] = {[FRAME_NUMBERS] = "numbers",
+                                         [FRAME_WORDS] = "words",
+                                         [FRAME_TEXT] = "text",
+                                         [FRAME_WORD_LISTS] = "word_lists",
+                                         [FRAME_SPARSE] = "sparse"};
 
 /* ---- Columns ---- */
 
@@ -46,7 +46,7 @@ static int words_add(const struct dictionary *words, struct wire_bytes *all,
 static int column_json(const struct frame_column *c, json_t *columns,
                        struct wire_bytes *words, struct error *err)
 {
-    json_t *out = json_pack("{s:s, s:s}", "name", c->name, "kind", kinds[c->kind]);
+    json_t *out = json_pack("{s:s, s:s}", "name", c->name, "kind", kind_names[c->kind]);
     int rc = out ? 0 : error_no_memory(err);
 
     if (rc == 0 && (c->kind == FRAME_NUMBERS || c->kind == FRAME_SPARSE)) {

@@ -82,7 +82,7 @@ static bool in_progress(const struct averaging *a)
 
 /* ---- Open ---- */
 
-static void open_say(const void *arg, char text[CALL_TEXT_MAX])
+static void gradients_open_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     snprintf(text, CALL_TEXT_MAX, "opened memory for %lld bytes of gradients",
              (long long)*(const int64_t *)arg);
@@ -102,7 +102,7 @@ static void averaging_free(struct averaging *a)
 static int averaging_create(raytrain_context *ctx, int64_t n_bytes,
                             struct averaging **out, struct error *err)
 {
-    const struct session_call call = {CALL_GRADIENTS, open_say, &n_bytes};
+    const struct session_call call = {CALL_GRADIENTS, gradients_open_say, &n_bytes};
     struct averaging *a;
     void *data;
     int rc;
@@ -173,8 +173,8 @@ static int open_reply(struct averaging *a, struct reply *reply, struct error *er
 /* COLLECTIVE. {"bytes"} -> {"id", "offset"}, and the descriptor of a file in which this
  * client's memory begins at `offset`. If it is that of all ranks, also "average": then
  * comes gradients_agree. */
-static int gradients_open(struct companion *c, const struct request *q,
-                          struct reply *reply, struct error *err)
+static int handle_gradients_open(struct companion *c, const struct request *q,
+                                 struct reply *reply, struct error *err)
 {
     struct averagings *all;
     struct averaging *a = NULL;
@@ -207,17 +207,17 @@ static int averaging_find(struct companion *c, const struct request *q,
                      (long long)id);
 }
 
-static void agree_say(const void *arg, char text[CALL_TEXT_MAX])
+static void gradients_agree_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     (void)arg;
     snprintf(text, CALL_TEXT_MAX, "opened memory for gradients");
 }
 
 /* COLLECTIVE. {"id", "able"} -> {"all"}: can all clients average themselves? */
-static int gradients_agree(struct companion *c, const struct request *q,
-                           struct reply *reply, struct error *err)
+static int handle_gradients_agree(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
-    const struct session_call call = {CALL_GRADIENTS, agree_say, NULL};
+    const struct session_call call = {CALL_GRADIENTS, gradients_agree_say, NULL};
     int64_t able = json_is_true(json_object_get(q->args, "able"));
     struct comm *comm = c->ctx->comm;
     struct averaging *a;
@@ -230,8 +230,8 @@ static int gradients_agree(struct companion *c, const struct request *q,
 }
 
 /* Not collective: this client no longer uses this memory. {"id"} */
-static int gradients_close(struct companion *c, const struct request *q,
-                           struct reply *reply, struct error *err)
+static int handle_gradients_close(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
     struct averaging *a;
 
@@ -354,8 +354,8 @@ static int ranges_poll(struct averaging *a, struct error *err)
 }
 
 /* {"id", "ranges"}; no reply, and thus never a failure. gradients_advance() comes next. */
-static int gradients_ready(struct companion *c, const struct request *q,
-                           struct reply *reply, struct error *err)
+static int handle_gradients_ready(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
     struct averaging *a;
 
@@ -478,8 +478,8 @@ static int control_check(struct averaging *a, struct error *err)
 
 /* COLLECTIVE. {"id", "ranges"}: these are ready, too, and are the last of this step. The
  * reply comes when all ranges have their means. */
-static int gradients_wait(struct companion *c, const struct request *q,
-                          struct reply *reply, struct error *err)
+static int handle_gradients_wait(struct companion *c, const struct request *q,
+                                 struct reply *reply, struct error *err)
 {
     struct averaging *a;
 
@@ -497,8 +497,8 @@ static int gradients_wait(struct companion *c, const struct request *q,
 
 /* {"id", "seconds"}: how long this client has waited for its own averages of a step, 0 at
  * first. Is there a reason why they never come? */
-static int gradients_waiting(struct companion *c, const struct request *q,
-                             struct reply *reply, struct error *err)
+static int handle_gradients_waiting(struct companion *c, const struct request *q,
+                                    struct reply *reply, struct error *err)
 {
     double seconds = json_number_value(json_object_get(q->args, "seconds"));
     struct averaging *a;
@@ -530,15 +530,18 @@ static void gradients_clear(struct companion *c)
     c->state[GRADIENT_FAMILY] = NULL;
 }
 
-static const struct request_row rows[] = {
-    {"gradients_open", gradients_open},
-    {"gradients_agree", gradients_agree},
-    {"gradients_close", gradients_close},
-    {"gradients_ready", gradients_ready},
-    {"gradients_wait", gradients_wait},
-    {"gradients_waiting", gradients_waiting},
+static const struct request_row gradient_request_rows[] = {
+    {"gradients_open", handle_gradients_open},
+    {"gradients_agree", handle_gradients_agree},
+    {"gradients_close", handle_gradients_close},
+    {"gradients_ready", handle_gradients_ready},
+    {"gradients_wait", handle_gradients_wait},
+    {"gradients_waiting", handle_gradients_waiting},
     {NULL, NULL},
 };
 
-const struct request_family gradient_requests = {rows, gradients_clear,
-                                                 gradients_advance};
+const struct request_family gradient_requests = {
+    .rows = gradient_request_rows,
+    .close = gradients_clear,
+    .advance = gradients_advance,
+};

@@ -19,14 +19,14 @@
 
 /* ---- Put ---- */
 
-static void row_release(void *data, void *arg)
+static void position_release(void *data, void *arg)
 {
     (void)arg;
     free(data);
 }
 
-static int row_put(struct client_checkpoint *m, const raytrain_tensor *shape,
-                   struct error *err)
+static int position_put(struct client_checkpoint *m, const raytrain_tensor *shape,
+                        struct error *err)
 {
     size_t rank = (size_t)m->comm->rank, width = shape->shape[1];
     raytrain_slab slab = {.start = {rank}, .count = {1, width}};
@@ -38,7 +38,7 @@ static int row_put(struct client_checkpoint *m, const raytrain_tensor *shape,
     if (m->position)
         memcpy(row, m->position, m->faces[rank].position_bytes);
     tensor.data = row;
-    if (checkpoint_give(m->ck, LOADER_POSITIONS, &tensor, &slab, row_release, NULL,
+    if (checkpoint_give(m->ck, LOADER_POSITIONS, &tensor, &slab, position_release, NULL,
                         err) < 0) {
         free(row);
         return -1;
@@ -67,15 +67,15 @@ int client_checkpoint_put_positions(struct client_checkpoint *m, struct error *e
                          "the positions of data loaders are too long: %llu bytes",
                          (unsigned long long)longest);
     if ((uint64_t)m->comm->rank < tensor.shape[0])
-        return row_put(m, &tensor, err);
+        return position_put(m, &tensor, err);
     return checkpoint_put(m->ck, LOADER_POSITIONS, &tensor, &none, err);
 }
 
 /* ---- Get ---- */
 
 /* A new reference. */
-static json_t *row_get(raytrain_checkpoint *ck, const raytrain_tensor *shape, int rank,
-                       struct error *err)
+static json_t *position_get(raytrain_checkpoint *ck, const raytrain_tensor *shape,
+                            int rank, struct error *err)
 {
     uint64_t width = shape->shape[1];
     raytrain_slab slab = {.start = {(uint64_t)rank}, .count = {1, width}};
@@ -114,8 +114,8 @@ json_t *loader_positions_json(raytrain_checkpoint *ck, int rank, struct error *e
                   checkpoint_path(ck), LOADER_POSITIONS);
         return NULL;
     }
-    first = row_get(ck, &shape, 0, err);
-    own = first ? row_get(ck, &shape, rank, err) : NULL;
+    first = position_get(ck, &shape, 0, err);
+    own = first ? position_get(ck, &shape, rank, err) : NULL;
     if (!own) {
         json_decref(first);
         return NULL;

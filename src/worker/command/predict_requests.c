@@ -34,12 +34,11 @@
 #include "predict/predictor.h"
 #include "util/api_names.h"
 
-#define SLOTS 8  /* as in _slots.py */
-#define ALIGN 64 /* bytes, of each output */
+#define OUTPUT_ALIGNMENT 64 /* bytes, of each output */
 
 struct prediction {
     struct frame_place *places; /* of the columns of the input */
-    struct batch_slot slots[SLOTS];
+    struct batch_slot slots[BATCH_SLOTS];
     struct batch_slot outputs;
     uint64_t rows; /* of the current batch; 0: there is none */
 };
@@ -50,7 +49,7 @@ static void prediction_close(struct companion *c)
 
     if (!p)
         return;
-    for (int i = 0; i < SLOTS; i++)
+    for (int i = 0; i < BATCH_SLOTS; i++)
         batch_slot_clear(&p->slots[i]);
     batch_slot_clear(&p->outputs);
     free(p->places);
@@ -85,8 +84,8 @@ static struct prediction *prediction_of(struct companion *c, struct error *err)
 
 /* ---- predict_open ---- */
 
-static int predict_open(struct companion *c, const struct request *q,
-                        struct reply *reply, struct error *err)
+static int handle_predict_open(struct companion *c, const struct request *q,
+                               struct reply *reply, struct error *err)
 {
     struct wire_bytes words = {0};
     json_t *columns = NULL;
@@ -143,8 +142,8 @@ static int output_declare(struct companion *c, const json_t *output, struct erro
                             err);
 }
 
-static int predict_begin(struct companion *c, const struct request *q,
-                         struct reply *reply, struct error *err)
+static int handle_predict_begin(struct companion *c, const struct request *q,
+                                struct reply *reply, struct error *err)
 {
     const json_t *outputs = json_object_get(q->args, "outputs");
     int64_t rows;
@@ -181,8 +180,8 @@ static int room_add(size_t *bytes, uint64_t row_bytes, uint64_t rows, struct err
     size_t n;
 
     if (__builtin_mul_overflow(row_bytes, rows, &n) ||
-        __builtin_add_overflow(n, (size_t)(ALIGN - 1), &n) ||
-        __builtin_add_overflow(*bytes, n / ALIGN * ALIGN, bytes))
+        __builtin_add_overflow(n, (size_t)(OUTPUT_ALIGNMENT - 1), &n) ||
+        __builtin_add_overflow(*bytes, n / OUTPUT_ALIGNMENT * OUTPUT_ALIGNMENT, bytes))
         return error_set(err, RAYTRAIN_ENOMEM, "no memory for the outputs of a batch");
     return 0;
 }
@@ -244,8 +243,9 @@ static int rows_room(struct companion *c, struct prediction *p, struct batch_slo
     return is_new;
 }
 
-static int batch_reply(struct companion *c, struct prediction *p,
-                       struct batch_slot *slot, struct reply *reply, struct error *err)
+static int prediction_batch_reply(struct companion *c, struct prediction *p,
+                                  struct batch_slot *slot, struct reply *reply,
+                                  struct error *err)
 {
     int new_rows = rows_room(c, p, slot, reply, err), new_outputs;
 
@@ -261,8 +261,8 @@ static int batch_reply(struct companion *c, struct prediction *p,
     return reply_set(reply, "new", json_pack("[b, b]", new_rows, new_outputs), err);
 }
 
-static int predict_next(struct companion *c, const struct request *q,
-                        struct reply *reply, struct error *err)
+static int handle_predict_next(struct companion *c, const struct request *q,
+                               struct reply *reply, struct error *err)
 {
     struct prediction *p = prediction_of(c, err);
     int64_t number;
@@ -270,7 +270,7 @@ static int predict_next(struct companion *c, const struct request *q,
 
     if (!p || request_integer(q, "slot", &number, err) < 0)
         return -1;
-    if (number < 0 || number >= SLOTS)
+    if (number < 0 || number >= BATCH_SLOTS)
         return error_set(err, RAYTRAIN_EINVAL, "there is no slot %lld",
                          (long long)number);
     if (p->rows > 0 && request_flag(q, "put") && outputs_put(c, p, err) < 0)
@@ -280,13 +280,13 @@ static int predict_next(struct companion *c, const struct request *q,
         rc = predictor_next(c->ctx->predictor, &p->rows, err);
     if (rc < 0)
         return -1;
-    if (rc == 0 && batch_reply(c, p, &p->slots[number], reply, err) < 0)
+    if (rc == 0 && prediction_batch_reply(c, p, &p->slots[number], reply, err) < 0)
         return -1;
     return reply_set(reply, "rows", json_integer((json_int_t)p->rows), err);
 }
 
-static int predict_fail(struct companion *c, const struct request *q,
-                        struct reply *reply, struct error *err)
+static int handle_predict_fail(struct companion *c, const struct request *q,
+                               struct reply *reply, struct error *err)
 {
     const char *text = json_string_value(json_object_get(q->args, "text"));
     struct prediction *p = prediction_of(c, err);
@@ -301,13 +301,15 @@ static int predict_fail(struct companion *c, const struct request *q,
     return predictor_fail(c->ctx->predictor, &why, err);
 }
 
-static const struct request_row rows[] = {
-    {"predict_open", predict_open},
-    {"predict_begin", predict_begin},
-    {"predict_fail", predict_fail},
-    {"predict_next", predict_next},
+static const struct request_row predict_request_rows[] = {
+    {"predict_open", handle_predict_open},
+    {"predict_begin", handle_predict_begin},
+    {"predict_fail", handle_predict_fail},
+    {"predict_next", handle_predict_next},
     {NULL, NULL},
 };
 
-const struct request_family predict_requests = {.rows = rows,
-                                                .close = prediction_close};
+const struct request_family predict_requests = {
+    .rows = predict_request_rows,
+    .close = prediction_close,
+};

@@ -97,8 +97,8 @@ static int config_learn(const struct companion *c, struct train_config *cfg,
     return dataset_learn(cfg, before, chain, reply, err);
 }
 
-static int fit(struct companion *c, const struct request *q, struct reply *reply,
-               struct error *err)
+static int handle_preprocess_fit(struct companion *c, const struct request *q,
+                                 struct reply *reply, struct error *err)
 {
     struct chain chain = {.n = 0}, before = {.n = 0};
     struct train_config cfg;
@@ -130,7 +130,7 @@ static json_t *real_json(double value)
     return json_real(value);
 }
 
-static json_t *value_json(const struct fitted_item *item, size_t i)
+static json_t *item_value_json(const struct fitted_item *item, size_t i)
 {
     const char *word;
     size_t n;
@@ -157,7 +157,7 @@ static json_t *item_json(const struct fitted_item *item, size_t index)
     size_t n = item->type == FITTED_WORDS ? dictionary_count(item->words) : item->n;
 
     for (size_t i = 0; values && i < n; i++)
-        json_array_append_new(values, value_json(item, i));
+        json_array_append_new(values, item_value_json(item, i));
     for (int d = 0; shape && d < item->ndim; d++)
         json_array_append_new(shape, json_integer((json_int_t)item->shape[d]));
     return json_pack("{s:I, s:s, s:s, s:s, s:o, s:o}", "index", (json_int_t)index,
@@ -165,8 +165,8 @@ static json_t *item_json(const struct fitted_item *item, size_t index)
                      types[item->type], "shape", shape, "values", values);
 }
 
-static int state(struct companion *c, const struct request *q, struct reply *reply,
-                 struct error *err)
+static int handle_preprocess_state(struct companion *c, const struct request *q,
+                                   struct reply *reply, struct error *err)
 {
     struct chain chain = {.n = 0};
     json_t *items = json_array();
@@ -188,8 +188,8 @@ static int state(struct companion *c, const struct request *q, struct reply *rep
 
 /* ---- preprocess_join ---- */
 
-static int join(struct companion *c, const struct request *q, struct reply *reply,
-                struct error *err)
+static int handle_preprocess_join(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
     const unsigned char *data = q->data;
     struct chain a = {.n = 0}, b = {.n = 0};
@@ -248,8 +248,9 @@ static int frame_reply(const struct frame *f, struct reply *reply, struct error 
 
 /* Those from `from` to before `end`, but encoders of labels that are not there, as in
  * datasets. */
-static int forward(const struct chain *chain, size_t from, size_t end,
-                   const struct frame *f, struct transform **t, struct error *err)
+static int forward_create(const struct chain *chain, size_t from, size_t end,
+                          const struct frame *f, struct transform **t,
+                          struct error *err)
 {
     bool *use = calloc(chain->n + 1, sizeof *use);
     int rc = use ? 0 : error_no_memory(err);
@@ -270,7 +271,7 @@ static int rows_transform(const struct chain *chain, const struct request *q,
     struct transform *t;
     int rc = request_flag(q, "inverse")
                  ? transform_create_inverse(chain, f, &t, err)
-                 : forward(chain, from > 0 ? (size_t)from : 0, end, f, &t, err);
+                 : forward_create(chain, from > 0 ? (size_t)from : 0, end, f, &t, err);
 
     if (rc < 0)
         return -1;
@@ -283,8 +284,8 @@ static int rows_transform(const struct chain *chain, const struct request *q,
     return rc;
 }
 
-static int transform_rows(struct companion *c, const struct request *q,
-                          struct reply *reply, struct error *err)
+static int handle_preprocess_rows(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
     const unsigned char *data = q->data;
     struct parsed_frame f = {.words = NULL};
@@ -355,8 +356,8 @@ static json_t *stage_json(const struct companion *c, const struct preprocessor *
                      is_configured(c, cfg));
 }
 
-static int stages(struct companion *c, const struct request *q, struct reply *reply,
-                  struct error *err)
+static int handle_preprocess_stages(struct companion *c, const struct request *q,
+                                    struct reply *reply, struct error *err)
 {
     struct chain given = {.n = 0}, *chain = &given;
     json_t *list = json_array();
@@ -378,8 +379,8 @@ static int stages(struct companion *c, const struct request *q, struct reply *re
     return reply_set(reply, "stages", list, err);
 }
 
-static int function_allow(struct companion *c, const struct request *q,
-                          struct reply *reply, struct error *err)
+static int handle_preprocess_allow(struct companion *c, const struct request *q,
+                                   struct reply *reply, struct error *err)
 {
     const char *function, *library;
 
@@ -407,8 +408,8 @@ static struct preprocessor *python_find(const struct request *q, struct chain *c
     return NULL;
 }
 
-static int function_get(struct companion *c, const struct request *q,
-                        struct reply *reply, struct error *err)
+static int handle_preprocess_pickle(struct companion *c, const struct request *q,
+                                    struct reply *reply, struct error *err)
 {
     struct chain chain = {.n = 0};
     const struct fitted_item *item = NULL;
@@ -431,8 +432,8 @@ static int function_get(struct companion *c, const struct request *q,
     return rc;
 }
 
-static int function_set(struct companion *c, const struct request *q,
-                        struct reply *reply, struct error *err)
+static int handle_preprocess_function(struct companion *c, const struct request *q,
+                                      struct reply *reply, struct error *err)
 {
     const uint64_t size = q->n_data;
     struct preprocessor *p = python_find(q, &c->ctx->chain, err);
@@ -453,8 +454,8 @@ static int function_set(struct companion *c, const struct request *q,
 
 /* ---- preprocess_checkpoint ---- */
 
-static int of_checkpoint(struct companion *c, const struct request *q,
-                         struct reply *reply, struct error *err)
+static int handle_preprocess_checkpoint(struct companion *c, const struct request *q,
+                                        struct reply *reply, struct error *err)
 {
     struct comm *self = comm_self_create(err);
     struct chain chain = {.n = 0};
@@ -476,17 +477,19 @@ static int of_checkpoint(struct companion *c, const struct request *q,
     return rc;
 }
 
-static const struct request_row rows[] = {
-    {"preprocess_fit", fit},
-    {"preprocess_state", state},
-    {"preprocess_join", join},
-    {"preprocess_rows", transform_rows},
-    {"preprocess_stages", stages},
-    {"preprocess_allow", function_allow},
-    {"preprocess_pickle", function_get},
-    {"preprocess_function", function_set},
-    {"preprocess_checkpoint", of_checkpoint},
+static const struct request_row preprocess_request_rows[] = {
+    {"preprocess_fit", handle_preprocess_fit},
+    {"preprocess_state", handle_preprocess_state},
+    {"preprocess_join", handle_preprocess_join},
+    {"preprocess_rows", handle_preprocess_rows},
+    {"preprocess_stages", handle_preprocess_stages},
+    {"preprocess_allow", handle_preprocess_allow},
+    {"preprocess_pickle", handle_preprocess_pickle},
+    {"preprocess_function", handle_preprocess_function},
+    {"preprocess_checkpoint", handle_preprocess_checkpoint},
     {NULL, NULL},
 };
 
-const struct request_family preprocess_requests = {.rows = rows};
+const struct request_family preprocess_requests = {
+    .rows = preprocess_request_rows,
+};

@@ -66,8 +66,8 @@ json_t *session_facts(const raytrain_context *ctx)
         "config", ctx->env.config->train_loop_config);
 }
 
-static int hello(struct companion *c, const struct request *q, struct reply *reply,
-                 struct error *err)
+static int handle_hello(struct companion *c, const struct request *q,
+                        struct reply *reply, struct error *err)
 {
     int64_t version;
     json_t *facts;
@@ -179,7 +179,8 @@ struct client_report {
     const char *position;
 };
 
-static int checkpoint_make(void *arg, raytrain_checkpoint **out, struct error *err)
+static int report_checkpoint_make(void *arg, raytrain_checkpoint **out,
+                                  struct error *err)
 {
     const struct client_report *client = arg;
 
@@ -189,8 +190,8 @@ static int checkpoint_make(void *arg, raytrain_checkpoint **out, struct error *e
 
 /* What is wrong with the request must not keep the other ranks waiting: then this rank
  * takes part in the report as one whose call was refused. */
-static int report(struct companion *c, const struct request *q, struct reply *reply,
-                  struct error *err)
+static int handle_report(struct companion *c, const struct request *q,
+                         struct reply *reply, struct error *err)
 {
     const json_t *offer = json_object_get(q->args, "checkpoint");
     const char *refused = json_string_value(json_object_get(q->args, "refused"));
@@ -204,7 +205,7 @@ static int report(struct companion *c, const struct request *q, struct reply *re
     struct loose_report loose = {.has_checkpoint = client.offer != NULL,
                                  .asks_stop = request_flag(q, "asks_stop"),
                                  .gathers = request_flag(q, "gathers"),
-                                 .make = checkpoint_make,
+                                 .make = report_checkpoint_make,
                                  .make_arg = &client};
     int rc;
 
@@ -247,8 +248,8 @@ static int call_result(struct companion *c, int status, struct error *err)
     return error_set(err, (raytrain_status)status, "%s", raytrain_last_error(c->ctx));
 }
 
-static int barrier(struct companion *c, const struct request *q, struct reply *reply,
-                   struct error *err)
+static int handle_barrier(struct companion *c, const struct request *q,
+                          struct reply *reply, struct error *err)
 {
     (void)q;
     (void)reply;
@@ -256,8 +257,8 @@ static int barrier(struct companion *c, const struct request *q, struct reply *r
 }
 
 /* Rank 0's data to all. */
-static int broadcast(struct companion *c, const struct request *q, struct reply *reply,
-                     struct error *err)
+static int handle_broadcast(struct companion *c, const struct request *q,
+                            struct reply *reply, struct error *err)
 {
     raytrain_context *ctx = c->ctx;
     uint64_t n = q->n_data;
@@ -302,8 +303,8 @@ static void gather_say(const void *arg, char text[CALL_TEXT_MAX])
 }
 
 /* All ranks' data to rank 0, in their order. */
-static int gather(struct companion *c, const struct request *q, struct reply *reply,
-                  struct error *err)
+static int handle_gather(struct companion *c, const struct request *q,
+                         struct reply *reply, struct error *err)
 {
     raytrain_context *ctx = c->ctx;
     const struct session_call call = {CALL_GATHER, gather_say, NULL};
@@ -339,8 +340,8 @@ static int gather(struct companion *c, const struct request *q, struct reply *re
 }
 
 /* The client keeps the last answer. */
-static int preemption(struct companion *c, const struct request *q, struct reply *reply,
-                      struct error *err)
+static int handle_preemption(struct companion *c, const struct request *q,
+                             struct reply *reply, struct error *err)
 {
     const char *text;
     bool changed;
@@ -355,8 +356,8 @@ static int preemption(struct companion *c, const struct request *q, struct reply
     return reply_set(reply, "info", info, err);
 }
 
-static int checkpoint_wait(struct companion *c, const struct request *q,
-                           struct reply *reply, struct error *err)
+static int handle_checkpoint_wait(struct companion *c, const struct request *q,
+                                  struct reply *reply, struct error *err)
 {
     (void)q;
     (void)reply;
@@ -364,8 +365,8 @@ static int checkpoint_wait(struct companion *c, const struct request *q,
 }
 
 /* Not collective: the client asks again until its checkpoint is there. */
-static int durable(struct companion *c, const struct request *q, struct reply *reply,
-                   struct error *err)
+static int handle_durable(struct companion *c, const struct request *q,
+                          struct reply *reply, struct error *err)
 {
     (void)q;
     if (saving_has_failed(c->ctx->saving))
@@ -376,8 +377,8 @@ static int durable(struct companion *c, const struct request *q, struct reply *r
                      json_integer((json_int_t)raytrain_durable_iteration(c->ctx)), err);
 }
 
-static int total(struct companion *c, const struct request *q, struct reply *reply,
-                 struct error *err)
+static int handle_total(struct companion *c, const struct request *q,
+                        struct reply *reply, struct error *err)
 {
     int64_t iterations;
 
@@ -387,8 +388,8 @@ static int total(struct companion *c, const struct request *q, struct reply *rep
     return call_result(c, raytrain_set_total(c->ctx, iterations), err);
 }
 
-static int artifacts(struct companion *c, const struct request *q, struct reply *reply,
-                     struct error *err)
+static int handle_artifacts(struct companion *c, const struct request *q,
+                            struct reply *reply, struct error *err)
 {
     const char *dir = raytrain_artifacts_dir(c->ctx);
 
@@ -399,8 +400,8 @@ static int artifacts(struct companion *c, const struct request *q, struct reply 
 }
 
 /* The client warns the user. */
-static int warning(struct companion *c, const struct request *q, struct reply *reply,
-                   struct error *err)
+static int handle_warning(struct companion *c, const struct request *q,
+                          struct reply *reply, struct error *err)
 {
     const char *text;
 
@@ -444,8 +445,8 @@ static void exit_expect(struct companion *c)
 }
 
 /* An exception that ends the client. */
-static int uncaught(struct companion *c, const struct request *q, struct reply *reply,
-                    struct error *err)
+static int handle_uncaught(struct companion *c, const struct request *q,
+                           struct reply *reply, struct error *err)
 {
     const char *text, *traceback;
 
@@ -467,20 +468,22 @@ static int uncaught(struct companion *c, const struct request *q, struct reply *
     return 0;
 }
 
-static const struct request_row rows[] = {
-    {"hello", hello},
-    {"report", report},
-    {"barrier", barrier},
-    {"broadcast", broadcast},
-    {"gather", gather},
-    {"preemption", preemption},
-    {"checkpoint_wait", checkpoint_wait},
-    {"durable", durable},
-    {"total", total},
-    {"artifacts", artifacts},
-    {"warning", warning},
-    {"uncaught", uncaught},
+static const struct request_row session_request_rows[] = {
+    {"hello", handle_hello},
+    {"report", handle_report},
+    {"barrier", handle_barrier},
+    {"broadcast", handle_broadcast},
+    {"gather", handle_gather},
+    {"preemption", handle_preemption},
+    {"checkpoint_wait", handle_checkpoint_wait},
+    {"durable", handle_durable},
+    {"total", handle_total},
+    {"artifacts", handle_artifacts},
+    {"warning", handle_warning},
+    {"uncaught", handle_uncaught},
     {NULL, NULL},
 };
 
-const struct request_family session_requests = {.rows = rows};
+const struct request_family session_requests = {
+    .rows = session_request_rows,
+};

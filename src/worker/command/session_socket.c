@@ -11,9 +11,10 @@
 
 #include "util/fs.h"
 
-#define NAME "session"
+#define SOCKET_NAME "session"
 
-static int fail(const struct session_socket *s, const char *what, struct error *err)
+static int session_socket_fail(const struct session_socket *s, const char *what,
+                               struct error *err)
 {
     return error_set(err, RAYTRAIN_ESTORAGE,
                      "cannot %s the socket of the session, %s: %s", what, s->path,
@@ -21,12 +22,13 @@ static int fail(const struct session_socket *s, const char *what, struct error *
 }
 
 /* The address of a socket has room for 107 bytes of path. */
-static const size_t most =
-    sizeof((struct sockaddr_un *)NULL)->sun_path - sizeof "/" NAME;
+static const size_t dir_path_max =
+    sizeof((struct sockaddr_un *)NULL)->sun_path - sizeof "/" SOCKET_NAME;
 
 static void path_make(struct session_socket *s)
 {
-    snprintf(s->path, sizeof s->path, "%.*s/" NAME, (int)most, s->dir.path);
+    snprintf(s->path, sizeof s->path, "%.*s/" SOCKET_NAME, (int)dir_path_max,
+             s->dir.path);
 }
 
 int session_socket_open(struct session_socket *s, struct error *err)
@@ -34,16 +36,16 @@ int session_socket_open(struct session_socket *s, struct error *err)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     *s = (struct session_socket){.listener = -1, .dir = NODE_DIR_INIT};
-    if (node_dir_make(&s->dir, most, err) < 0)
+    if (node_dir_make(&s->dir, dir_path_max, err) < 0)
         return -1;
     path_make(s);
     memcpy(address.sun_path, s->path, strlen(s->path) + 1);
     s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s->listener < 0)
-        return fail(s, "make", err);
+        return session_socket_fail(s, "make", err);
     if (bind(s->listener, (struct sockaddr *)&address, sizeof address) < 0 ||
         chmod(s->path, 0600) < 0 || listen(s->listener, 8) < 0)
-        return fail(s, "open", err);
+        return session_socket_fail(s, "open", err);
     return 0;
 }
 

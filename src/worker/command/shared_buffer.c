@@ -30,7 +30,7 @@ static int room_check(uint64_t bytes, int n_sharing, struct error *err)
                      size_format(available, there));
 }
 
-static int memory_fill(int fd, uint64_t bytes)
+static int shared_memory_reserve(int fd, uint64_t bytes)
 {
     if (ftruncate(fd, (off_t)bytes) < 0)
         return -1;
@@ -51,7 +51,7 @@ int shared_memory_create(const char *name, uint64_t bytes, int n_sharing, int *f
     if (room_check(bytes, n_sharing, err) < 0)
         return -1;
     memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (memory >= 0 && memory_fill(memory, bytes) == 0) {
+    if (memory >= 0 && shared_memory_reserve(memory, bytes) == 0) {
         *fd = memory;
         return 0;
     }
@@ -116,16 +116,16 @@ void shared_buffer_release(struct shared_buffer *b)
 
 /* ---- Those that are kept: each has a reference for that ---- */
 
-static bool is_free(const struct shared_buffer *b)
+static bool buffer_is_free(const struct shared_buffer *b)
 {
     return b && b->references == 1;
 }
 
 /* Better is one that is large enough, then one to replace because it is too small, then
  * a free place, then one to replace because it is in use for unexpectedly long. */
-static int fitness(const struct shared_buffer *b, uint64_t bytes)
+static int place_fitness(const struct shared_buffer *b, uint64_t bytes)
 {
-    if (is_free(b))
+    if (buffer_is_free(b))
         return b->size >= bytes ? 3 : 2;
     return b ? 0 : 1;
 }
@@ -135,7 +135,7 @@ static int place_choose(const struct shared_buffers *all, uint64_t bytes)
     int best = 0;
 
     for (int i = 1; i < SHARED_BUFFERS; i++)
-        if (fitness(all->kept[i], bytes) > fitness(all->kept[best], bytes))
+        if (place_fitness(all->kept[i], bytes) > place_fitness(all->kept[best], bytes))
             best = i;
     return best;
 }
@@ -146,7 +146,7 @@ int shared_buffers_take(struct shared_buffers *all, uint64_t bytes, int n_sharin
     int place = place_choose(all, bytes);
     struct shared_buffer *b = all->kept[place];
 
-    if (!is_free(b) || b->size < bytes) {
+    if (!buffer_is_free(b) || b->size < bytes) {
         shared_buffer_release(b); /* first, so that there is memory for its successor */
         all->kept[place] = b = buffer_create(bytes, n_sharing, err);
         if (!b)
