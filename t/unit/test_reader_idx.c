@@ -288,7 +288,7 @@ static void zeros_after_compressed_data_are_not_read(void **state)
     table_clear(&t);
     bytes_add(&B, "\x1f\x8b", 2);
     bytes_write(&B, "padded");
-    check_refused("padded", RAYTRAIN_ECORRUPT, "it has bytes of something else");
+    check_refused("padded", RAYTRAIN_ECORRUPT, "other bytes follow");
 }
 
 /* gzip has nothing to say of a file whose compressed data are intact. */
@@ -328,7 +328,7 @@ static void bad_compressed_files_are_refused(void **state)
     B = good;
     bytes_add(&B, "garbage", 7);
     bytes_write(&B, "bad");
-    check_refused("bad", RAYTRAIN_ECORRUPT, "it has bytes of something else");
+    check_refused("bad", RAYTRAIN_ECORRUPT, "other bytes follow");
     idx_numbers(&B, 100);
     bytes_add(&B, "x", 1);
     check_contradiction("more than its header claims");

@@ -447,7 +447,7 @@ static int open_damaged(struct comm *node)
     if (rank_open(node, "damaged", &ds, &err) == 0)
         return 1;
     return err.code == RAYTRAIN_ECORRUPT && strstr(err.text, "dataset \"train\"") &&
-                   strstr(err.text, "bytes of something else")
+                   strstr(err.text, "other bytes follow")
                ? 0
                : 2;
 }

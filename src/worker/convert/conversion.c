@@ -16,29 +16,29 @@
 #include "table/reader.h"
 #include "util/fs.h"
 
-/* What a rank sends to all others, as numbers: LEADER, ROWS, then the elements of each
- * column. */
+/* The numbers that each rank sends to all others: LEADER, ROWS, then the elements of
+ * each column. */
 enum { LEADER, ROWS, ELEMENTS };
 
 struct conversion {
     const struct conversion_job *job;
     struct conversion_result *result;
     struct spool spool;
-    /* The group: the ranks that write this rank's part. */
-    int first, last;  /* the ranks */
+    /* The group: the ranks that write one part together. */
+    int first, last;
     unsigned part;    /* its number */
-    unsigned n_parts; /* of all groups that have rows */
-    uint64_t *start;  /* elements before this rank's, in the group */
-    uint64_t *total;  /* elements of the group */
+    unsigned n_parts; /* groups that have rows */
+    uint64_t *start;  /* for each column, elements of the ranks before this one */
+    uint64_t *total;  /* for each column, elements of the group */
     struct part_start at;
     struct part_shape shape;
     struct part_places *places;
     const int32_t **codes;
-    struct part_sums sums; /* of what this rank writes */
+    struct part_sums sums; /* of the bytes that this rank writes */
 
     char path[PATH_MAX], hidden[PATH_MAX];
     int fd;
-    uint64_t bytes; /* of the part; the first rank of the group knows */
+    uint64_t bytes; /* of the part; known to the first rank of the group */
 };
 
 /* ---- The sink ---- */
@@ -86,7 +86,7 @@ static int sink_put(void *arg, uint64_t first, const struct frame *rows,
     return spool_put(&c->spool, rows, err);
 }
 
-/* The columns as they are for all ranks. */
+/* Give the columns of the spool the properties that all ranks have agreed on. */
 static int columns_settle(struct conversion *c, const struct frame *columns,
                           int32_t *const codes[], struct error *err)
 {
@@ -111,7 +111,7 @@ static int columns_settle(struct conversion *c, const struct frame *columns,
 
 /* ---- The rows of each rank ---- */
 
-/* COLLECTIVE: the number in `all` of the first rank of this node. */
+/* COLLECTIVE: *leader is the first rank of this node, as a rank of `all`. */
 static int leader_find(const struct conversion *c, int64_t *leader, struct error *err)
 {
     struct comm *node = c->job->node;
@@ -143,7 +143,7 @@ static int64_t *facts_gather(struct conversion *c, size_t width, struct error *e
     return NULL;
 }
 
-/* The ranks first..last of the group that begins at rank `first`, and its rows. */
+/* The last rank of the group that begins at rank `first`; *rows are its rows. */
 static int group_end(const int64_t *facts, size_t width, int size, int first,
                      uint64_t *rows)
 {
@@ -292,7 +292,7 @@ static int image_sum(struct conversion *c, const struct h5_image *image,
     return part_sums_end(&c->sums, err);
 }
 
-/* COLLECTIVE: each step on all ranks before the next one. */
+/* COLLECTIVE: a step begins when all ranks have completed the one before. */
 static int conversion_parts_make(struct conversion *c, struct error *err)
 {
     struct comm *all = c->job->all;
@@ -343,7 +343,7 @@ static void sink_warn(void *arg, const char *text)
         c->job->warn(c->job->warn_arg, text);
 }
 
-/* ---- The whole ---- */
+/* ---- The conversion ---- */
 
 static int conversion_convert(struct conversion *c, struct error *err)
 {

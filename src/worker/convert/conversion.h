@@ -1,10 +1,10 @@
 /*
  * conversion.h - one conversion of text files into parts, by all ranks at once.
  *
- * Each rank parses its share of the text into a spool. When all are done, it is known
- * which rows each rank has, and how large the arrays are. Consecutive ranks of a node,
- * normally all of them, write one part, each its own rows: two nodes never write to one
- * file.
+ * Each rank parses its share of the text into a spool. When all have finished, they
+ * know which rows each rank has, and how large the arrays are. Consecutive ranks of a
+ * node, normally all of them, then write one part together, each its own rows: two
+ * nodes never write to one file.
  */
 #ifndef RAYTRAIN_CONVERT_CONVERSION_H
 #define RAYTRAIN_CONVERT_CONVERSION_H
@@ -18,18 +18,18 @@
 struct conversion_job {
     const struct dataset_config *cfg;
     const json_t *key;              /* conversion_key.h */
-    struct comm *all, *node;        /* node NULL: each rank is a node */
+    struct comm *all, *node;        /* node NULL: each rank is on its own node */
     const char *directory;          /* where the parts are made */
     uint64_t number;                /* in the names of the parts */
     const struct text_watch *watch; /* asked before each block; NULL: none */
-    /* What the user should know; on rank 0. NULL: it is dropped. */
+    /* Warnings for the user, on rank 0. NULL: they are dropped. */
     void (*warn)(void *arg, const char *text);
     void *warn_arg;
 };
 
 struct conversion_result {
-    /* {"name", "bytes"} of each, the same on every rank; rank 0 also has their "sums"
-     * (part_sums.h). The caller's. */
+    /* An array with {"name", "bytes"} for each part, equal on every rank; on rank 0
+     * each has its "sums" too (part_sums.h). The caller releases it. */
     json_t *parts;
     uint64_t rows;
 };

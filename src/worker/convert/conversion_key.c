@@ -147,7 +147,7 @@ static json_int_t source_size(const json_t *source)
     return json_integer_value(json_object_get(source, "size"));
 }
 
-/* A file that is there now; true if it has changed. */
+/* Compares a file that still exists; true if it has changed. */
 static bool source_change(const json_t *before, const json_t *now, char *text,
                           size_t size)
 {

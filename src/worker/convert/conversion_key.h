@@ -12,22 +12,23 @@
 #include "text/source.h"
 
 /*
- * Look at the files; *key is an object, the caller's. RAYTRAIN_EINVAL if they are not
- * all of this format, or not regular files. `format` NULL: that of the first file's
- * name; if it has none, or one that is not of text, *key is NULL.
+ * Makes the key from the files as they are now; the caller releases *key.
+ * RAYTRAIN_EINVAL if they are not all of this format, or not regular files. `format`
+ * NULL: the format that the name of the first file tells; if that is not a format of
+ * text, or the name tells none, *key is NULL.
  */
 int conversion_key_make(const struct dataset_config *cfg, json_t **key,
                         struct error *err);
 const char *conversion_key_format(const json_t *key);
 
-/* Are these keys for the same options, whatever the files? */
+/* True if these keys have the same options; their files may differ. */
 bool conversion_key_same_options(const json_t *a, const json_t *b);
-/* How the files of one differ from those of the other, in a few words, such as "d.csv
- * has 7 bytes, and had 9". Empty: they do not. */
+/* Says how the files of one differ from those of the other, such as "d.csv has 7
+ * bytes, and had 9". An empty text: they do not. */
 void conversion_key_change(const json_t *before, const json_t *now, char *text,
                            size_t size);
 
-/* The files, malloc'ed; the strings are those of the key. NULL: out of memory. */
+/* The files, malloc'ed; their strings belong to the key. NULL: out of memory. */
 struct text_source *conversion_key_sources(const json_t *key, size_t *n);
 
 #endif

@@ -26,7 +26,7 @@
 #define GZIP_MAGIC   0x1f      /* the first byte of a member */
 #define HEAD_BYTES   4
 
-/* One file. */
+/* A file that is being decompressed. */
 struct stream {
     const char *name;
     int from, to;
@@ -44,7 +44,7 @@ static int stream_damaged(const struct stream *s, const char *why, const char *c
                      why, check);
 }
 
-/* The next bytes; *n is 0 at the end. */
+/* Fill `in` with the next bytes of the file; *n is 0 at its end. */
 static int input(struct stream *s, size_t *n, struct error *err)
 {
     ssize_t got;
@@ -69,9 +69,8 @@ static int output(const struct stream *s, size_t n, struct error *err)
 
 /* ---- gzip: one member or several ---- */
 
-/* A member has ended, and more bytes follow: go to the next one. As in gzip, zeros at
- * the end of the file, which tapes leave, are not part of its content. *state remains
- * Z_STREAM_END if there is nothing else. */
+/* After a member: begin the next one if there is one, else leave *state at
+ * Z_STREAM_END. As gzip does, ignore zeros at the end of the file: tapes leave them. */
 static int gzip_next(struct stream *s, z_stream *z, int *state, struct error *err)
 {
     for (; z->avail_in > 0 && *z->next_in == 0; z->next_in++, z->avail_in--)
@@ -81,14 +80,13 @@ static int gzip_next(struct stream *s, z_stream *z, int *state, struct error *er
     if (s->padded || *z->next_in != GZIP_MAGIC)
         return error_set(
             err, RAYTRAIN_ECORRUPT,
-            "%s: after its compressed data it has bytes of something else; "
-            "compress it again",
+            "%s: other bytes follow the compressed data; compress the file again",
             s->name);
     *state = Z_OK;
     return inflateReset(z) == Z_OK ? 0 : error_no_memory(err);
 }
 
-/* What is in z->next_in. */
+/* Decompress all bytes in z->next_in. */
 static int gzip_feed(struct stream *s, z_stream *z, int *state, struct error *err)
 {
     do {
@@ -139,7 +137,7 @@ static int zstd_fail(const struct stream *s, size_t state, struct error *err)
         return error_no_memory(err);
     case ZSTD_error_frameParameter_windowTooLarge:
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "%s: to decompress it takes a window of more than 128 MiB; "
+                         "%s: decompressing it needs a window of more than 128 MiB; "
                          "compress it without --long, or with --long=27 at most",
                          s->name);
     default:
@@ -191,7 +189,7 @@ static int zstd_decompress(struct stream *s, struct error *err)
 
 #endif
 
-/* ---- Which files, and by which rank ---- */
+/* ---- Which rank decompresses which file ---- */
 
 static const struct compression {
     unsigned char magic[HEAD_BYTES];
@@ -204,7 +202,7 @@ static const struct compression {
 
 #define N_COMPRESSIONS (sizeof compressions / sizeof *compressions)
 
-/* That of an open file; NULL: it is plain. */
+/* How an open file is compressed; *found is NULL if it is not. */
 static int compression_find(int fd, const char *path, const struct compression **found,
                             struct error *err)
 {
@@ -272,7 +270,7 @@ static int file_decompress(struct decompressed *plain, const char *directory, si
     return rc;
 }
 
-/* *compressed: source i is, and this rank has decompressed it. */
+/* Decompress source i if it is compressed, and say so in *compressed. */
 static int source_look(struct decompressed *plain, const char *directory, size_t i,
                        const struct text_source *source, int64_t *compressed,
                        struct error *err)
@@ -290,7 +288,7 @@ static int source_look(struct decompressed *plain, const char *directory, size_t
     return rc;
 }
 
-/* Source i is another file, which this process can open. */
+/* Make source i the decompressed file, if this process can open it. */
 static int source_replace(struct decompressed *plain, const char *directory, size_t i,
                           struct text_source *source, struct error *err)
 {

@@ -1,7 +1,6 @@
 /*
- * first_index.c - finds out whether LIBSVM files number features from 0 or 1: which
- * datasets are such text, and decompression, are decided here; text/libsvm.c reads the
- * lines.
+ * first_index.c - finds out whether LIBSVM files number their features from 0 or 1: it
+ * selects the datasets and decompresses their files; text/libsvm.c reads the lines.
  */
 #include "convert/first_index.h"
 
@@ -14,7 +13,7 @@
 #include "text/libsvm.h"
 #include "util/fs.h"
 
-/* COLLECTIVE: the key of a dataset that is LIBSVM text; NULL: it is not. */
+/* COLLECTIVE: the key of a dataset; *key is NULL if it is not LIBSVM text. */
 static int key_find(struct comm *all, const struct dataset_config *cfg, json_t **key,
                     struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * first_index.h - do LIBSVM files number their features from 0 or from 1 on? They do
- * not say it, and files that are used together must not differ: this is decided for all
- * of them at once.
+ * first_index.h - whether LIBSVM files number their features from 0 or from 1. The
+ * files do not say it, and files that are used together must not differ, so this is
+ * decided for all of them at once.
  */
 #ifndef RAYTRAIN_CONVERT_FIRST_INDEX_H
 #define RAYTRAIN_CONVERT_FIRST_INDEX_H
@@ -12,15 +12,15 @@
 #include "config/data_config.h"
 #include "text/source.h"
 
-/* COLLECTIVE: *is, if the files of the dataset are LIBSVM text. */
+/* COLLECTIVE: *is becomes true if the files of the dataset are LIBSVM text. */
 int first_index_applies(struct comm *all, const struct dataset_config *cfg, bool *is,
                         struct error *err);
 
 /*
- * COLLECTIVE: FIRST_INDEX_ZERO if a row of a dataset that is LIBSVM text has an index
- * 0, else FIRST_INDEX_ONE. All text is read, with `watch` as in dataset_env; files that
- * are compressed are decompressed into `directory`, which is made (NULL: this process
- * is alone).
+ * COLLECTIVE: FIRST_INDEX_ZERO if a dataset of LIBSVM text has an index 0 in any row,
+ * else FIRST_INDEX_ONE. Reads all text, with `watch` as in dataset_env. Compressed
+ * files are decompressed into `directory`, which is created if it does not exist
+ * (NULL: this process is alone).
  */
 int first_index_find(struct comm *all, const struct dataset_config cfgs[], size_t n,
                      const char *directory, const struct text_watch *watch,

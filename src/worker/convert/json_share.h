@@ -1,4 +1,4 @@
-/* json_share.h - JSON that rank 0 has, for all ranks. */
+/* json_share.h - sends a JSON value of rank 0 to all ranks. */
 #ifndef RAYTRAIN_CONVERT_JSON_SHARE_H
 #define RAYTRAIN_CONVERT_JSON_SHARE_H
 
@@ -6,7 +6,8 @@
 
 #include "comm/comm.h"
 
-/* COLLECTIVE: rank 0's value, or NULL, becomes that of all; each has its own. */
+/* COLLECTIVE: *value of rank 0, which may be NULL, replaces that of the others. Each
+ * rank releases its own. */
 int json_share(struct comm *all, json_t **value, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * odd_word.c - searches a converted column for a value that is not a number. Where that
- * row is in the text is answered by row_place.c.
+ * odd_word.c - searches a converted column for a value that is not a number.
+ * row_place.c finds its row in the text.
  */
 #include "convert/odd_word.h"
 
@@ -13,7 +13,7 @@
 #include "text/csv_value.h"
 #include "util/quote.h"
 
-/* Rows that are read together. */
+/* Rows that are read at once. */
 #define ODD_ROWS 8192
 
 static bool is_odd(const struct dictionary *words, int32_t code)
@@ -29,7 +29,7 @@ static bool is_odd(const struct dictionary *words, int32_t code)
     return csv_value(&usual, word, n, &ignored) & CSV_SEEN_WORD;
 }
 
-/* The rows of a selection are anywhere: they are read one by one. */
+/* Read `n` codes; those of a selection one by one, because its rows are scattered. */
 static int odd_rows_read(const struct table *t, const struct column *c, uint64_t row,
                          uint64_t n, int32_t *codes)
 {
@@ -42,7 +42,7 @@ static int odd_rows_read(const struct table *t, const struct column *c, uint64_t
     return 0;
 }
 
-/* The first row whose word is not a number; t->rows: there is none. */
+/* The first row whose word is not a number; t->rows if there is none. */
 static uint64_t odd_find(const struct table *t, const struct column *c, int32_t *codes,
                          int32_t *odd)
 {

@@ -14,7 +14,7 @@
 
 struct h5_image;
 
-/* What is in a part. */
+/* What a part consists of. */
 struct part_shape {
     uint64_t rows;
     const struct frame *columns; /* without rows; their words are those of all rows */
@@ -39,18 +39,18 @@ struct part_start {
  * of the file that are neither rows nor words. */
 int part_layout(const struct part_shape *shape, struct part_places places[],
                 struct h5_image **image, struct error *err);
-/* By one rank, before any rank writes rows: a new file, all but the rows. Returns a
- * descriptor, or -1. */
+/* By one rank, before any rank writes rows: creates the file with everything except
+ * the rows. Returns a descriptor, or -1. */
 int part_create(const char *path, const struct part_shape *shape,
                 const struct part_places places[], const struct h5_image *image,
                 struct part_sums *sums, struct error *err);
-/* By each rank: its rows, from the spool, which is read to its end. codes[i][c] becomes
- * of code c in column i of the spool. */
+/* By each rank: writes its rows, which are all rows of the spool. Code c in column i
+ * of the spool becomes codes[i][c]. */
 int part_write(int fd, const char *path, const struct part_places places[],
                const struct part_start *start, struct spool *spool,
                const int32_t *const codes[], struct part_sums *sums, struct error *err);
-/* By the rank that created it, after all have written: what the file has now where the
- * image was, which may share a page with rows. */
+/* By the rank that created it, after all have written: adds the checksum of the bytes
+ * that are now where the image was; rows may share its last page. */
 int part_sum_image(const char *path, const struct h5_image *image,
                    struct part_sums *sums, struct error *err);
 

@@ -112,7 +112,7 @@ bool part_index_is_verified(const char *directory, const char *invocation)
     return same;
 }
 
-/* Without it they are verified again. */
+/* If this fails, the parts are verified again. */
 void part_index_set_verified(const char *directory, const char *invocation)
 {
     char path[PATH_MAX];
@@ -140,7 +140,7 @@ static bool name_begins(const char *name, const char *start)
     return strncmp(name, start, strlen(start)) == 0;
 }
 
-/* Is this a file that a conversion has not completed, and therefore hidden? */
+/* True for a hidden file, which a conversion has not completed. */
 static bool name_hidden(const char *name)
 {
     return name_begins(name, ".part-") || name_begins(name, ".rows-") ||
@@ -168,7 +168,7 @@ static int names_visit(const char *directory,
 
 struct cleaning {
     const char *directory;
-    const json_t *parts; /* to be kept; NULL: all parts */
+    const json_t *parts; /* those to keep; NULL: all */
     uint64_t conversion; /* the highest number so far */
 };
 

@@ -1,5 +1,5 @@
-/* part_layout.c - a part before it has rows: the groups, attributes and empty arrays of
- * the HDF5 file, as an image in memory, and the words. See part.h. */
+/* part_layout.c - creates a part without its rows: the words, and an image in memory of
+ * the HDF5 file with its groups, attributes and empty arrays. See part.h. */
 #include "convert/part.h"
 
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 struct laying {
     const struct part_shape *shape;
     struct h5_creation how;
-    hid_t columns; /* the group of all of them */
+    hid_t columns; /* the group that has all columns */
 };
 
-/* A '/' in a column's name would be a group; the attribute has the name itself. */
+/* A '/' in the name of a column would make a group; the attribute has the true name. */
 static void group_name(char out[PART_PATH_MAX], size_t i, const char *column)
 {
     char *to = out + snprintf(out, PART_PATH_MAX, "%05zu_%s", i, column);

@@ -14,15 +14,15 @@
 /* Attributes of a column. */
 #define PART_NAME   "name"
 #define PART_KIND   "kind"
-#define PART_LENGTH "length" /* sparse: of the vectors */
+#define PART_LENGTH "length" /* sparse: the length of the vectors */
 
 /* Arrays of a column. */
 #define PART_ROWS         "rows"         /* numbers */
-#define PART_CODES        "codes"        /* words: which word, from 0 on; -1: missing */
+#define PART_CODES        "codes"        /* words: index of the word; -1: missing */
 #define PART_WORD_OFFSETS "word_offsets" /* one more than words */
 #define PART_WORD_BYTES   "word_bytes"
 #define PART_PLACES                                                                    \
-    "places" /* text, sparse: of each row, the first element, how many */
+    "places" /* text, sparse: for each row, its first element, and the number of them */
 #define PART_BYTES   "bytes"   /* text */
 #define PART_VALUES  "values"  /* sparse */
 #define PART_INDICES "indices" /* sparse */

@@ -1,5 +1,5 @@
-/* part_read.c - a part as a table. Sizes in the file are checked by HDF5, which finds
- * the arrays, and by table_add_column(). See part.h. */
+/* part_read.c - opens a part as a table. HDF5, which finds the arrays, and
+ * table_add_column() check the sizes in the file. See part.h. */
 #include "convert/part.h"
 
 #include <stdlib.h>
@@ -163,7 +163,7 @@ static int words_fill(struct dictionary *words, const uint64_t *offsets, uint64_
                            &code, err) < 0)
             return -1;
         if ((uint64_t)code != i)
-            return part_file_damaged(err, "a word is there twice");
+            return part_file_damaged(err, "a word occurs twice");
     }
     return 0;
 }
@@ -330,7 +330,7 @@ static int part_file_read(hid_t file, struct table *t, struct error *err)
         return part_file_damaged(err, "its attributes");
     if (version != PART_VERSION_NUMBER)
         return error_set(err, RAYTRAIN_ECORRUPT,
-                         "it is of version %lld; this is raytrain for version %d",
+                         "its version is %lld; this raytrain reads version %d",
                          (long long)version, PART_VERSION_NUMBER);
     columns = H5Gopen2(file, PART_COLUMNS, H5P_DEFAULT);
     if (columns < 0)

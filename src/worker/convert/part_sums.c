@@ -110,7 +110,7 @@ void part_sums_clear(struct part_sums *s)
 
 /* ---- JSON ---- */
 
-/* "OFFSET+BYTES HASH": a line for each. */
+/* Append "OFFSET+BYTES HASH" to the "sums" of the part. */
 static int piece_append(json_t *parts, const struct part_piece *p)
 {
     json_t *part = json_array_get(parts, p->part),
@@ -160,7 +160,7 @@ static bool piece_parse(const json_t *sum, struct part_piece *p)
 struct verifying {
     const char *directory;
     const struct text_watch *watch;
-    uint64_t from, to, done; /* of the bytes of all pieces: this rank's, and so far */
+    uint64_t from, to, done; /* bytes of all pieces: this rank's share, those passed */
     char path[PATH_MAX];     /* of the open part */
     int fd;
     unsigned char *block;
@@ -171,8 +171,8 @@ static int part_damaged(const struct verifying *v, const struct part_piece *p,
                         struct error *err)
 {
     return error_set(err, RAYTRAIN_ECORRUPT,
-                     "%s: the %" PRIu64 " bytes from byte %" PRIu64 " on are not what "
-                     "was written there",
+                     "%s: the %" PRIu64 " bytes from byte %" PRIu64 " are not those "
+                     "that were written there",
                      v->path, p->bytes, p->offset);
 }
 
@@ -210,7 +210,7 @@ static int verified_part_open(struct verifying *v, const json_t *part,
     return v->fd < 0 ? fs_error(err, "read", v->path) : 0;
 }
 
-/* Those pieces of a part that begin in this rank's share. */
+/* Verify those pieces of a part that begin in this rank's share. */
 static int part_verify(struct verifying *v, const json_t *part, struct error *err)
 {
     const json_t *sums = json_object_get(part, "sums");

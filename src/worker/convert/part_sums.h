@@ -20,7 +20,7 @@ struct part_piece {
 
 struct part_stream;
 
-/* What one rank has written of its part. */
+/* The checksums of what one rank has written of its part. */
 struct part_sums {
     uint64_t part; /* its number among the parts */
     struct part_piece *pieces;
@@ -34,23 +34,23 @@ struct part_sums {
         .pieces = NULL                                                                 \
     }
 
-/* Bytes that this rank writes there. What follows the bytes that were added to the same
- * stream before, 0, 1, 2, ..., belongs to their piece, up to a limit. */
+/* Adds bytes that this rank writes at `offset`. Streams are numbered from 0; bytes that
+ * follow the last ones of their stream extend its piece, up to a limit. */
 int part_sums_add(struct part_sums *s, size_t stream, uint64_t offset, const void *data,
                   size_t n, struct error *err);
-/* No piece grows any more. */
+/* Completes all pieces. */
 int part_sums_end(struct part_sums *s, struct error *err);
 void part_sums_clear(struct part_sums *s);
 
-/* COLLECTIVE: on rank 0 each of the parts, in the order of their numbers, gets its
- * pieces as "sums". The outcome is agreed on. */
+/* COLLECTIVE, with the same outcome on every rank: on rank 0 each part gets its pieces
+ * as "sums". `parts` are in the order of their numbers. */
 int part_sums_gather(const struct part_sums *own, struct comm *all, json_t *parts,
                      struct error *err);
 
 /*
- * Read this rank's share of the pieces of all parts, and compare. RAYTRAIN_ECORRUPT,
- * with the part and the place, if one is not as it was written. The watch is asked
- * before each block.
+ * Reads this rank's share of the pieces of all parts, and compares them.
+ * RAYTRAIN_ECORRUPT, with the part and the place, if a piece has changed. The watch is
+ * asked before each block.
  */
 int part_sums_verify(const char *directory, const json_t *parts, const struct comm *all,
                      const struct text_watch *watch, struct error *err);

@@ -1,4 +1,4 @@
-/* part_write.c - the rows of one rank go into a part. See part.h. */
+/* part_write.c - writes the rows of one rank into a part. See part.h. */
 #include "convert/part.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@ struct writing {
 /* The arrays of a column are the streams of its checksums. */
 enum part_array { ARRAY_ROWS, ARRAY_ELEMENTS, ARRAY_INDICES, ARRAYS };
 
-/* Where items of an array go: its stream, where it begins, and how many precede
- * them. */
+/* Where items of an array go: the stream of the array, its place in the file, and the
+ * number of items before these. */
 struct target {
     size_t stream;
     uint64_t place, at;
@@ -36,7 +36,7 @@ static int part_items_write(const struct writing *w, const void *items, uint64_t
     return part_sums_add(w->sums, to->stream, offset, items, n * width, err);
 }
 
-/* The codes of this rank become those of all. */
+/* Turn codes of this rank into those that all ranks have agreed on. */
 static void codes_translate(struct frame_column *c, uint64_t rows, const int32_t *codes)
 {
     int32_t *data = (int32_t *)(void *)c->data;

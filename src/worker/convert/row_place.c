@@ -1,6 +1,6 @@
 /*
- * row_place.c - names the file and line of a row. Files are decompressed by
- * decompress.c; lines are counted in text/row_line.c.
+ * row_place.c - names the file and line of a row. decompress.c decompresses files;
+ * text/row_line.c counts lines.
  */
 #include "convert/row_place.h"
 
@@ -51,8 +51,8 @@ static bool text_place(const struct dataset_config *cfg, uint64_t row, char *tex
     return is_text;
 }
 
-/* Files whose rows have a place of their own. Only the order of the files counts: the
- * extents of a file follow each other. */
+/* The place in a file whose rows are not converted. The extents of a file follow each
+ * other, so its first one has row 0. */
 static void file_place(const struct table *t, uint64_t row, char *text, size_t size)
 {
     const struct column *c = &t->columns[0];

@@ -1,5 +1,5 @@
-/* spool.c - see spool.h. A block is its number of rows, then for each column its
- * arrays: of ragged ones the number of elements, offsets, indices, and data. */
+/* spool.c - see spool.h. A block is its number of rows, then the arrays of each column:
+ * for a ragged one the number of elements, offsets, indices, and data. */
 #include "convert/spool.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ int spool_create(struct spool *s, const char *directory, const struct text_watch
 void spool_clear(struct spool *s)
 {
     if (s->stream)
-        fclose(s->stream); /* what is not written yet is of no use any more */
+        fclose(s->stream); /* an error no longer matters */
     free(s->buffer);
     free(s->columns);
     free(s->elements);

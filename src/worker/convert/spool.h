@@ -1,6 +1,6 @@
 /*
- * spool.h - rows that a rank has parsed, kept in a file without a name until it is
- * known where they belong. They are read back once, in the order and in the blocks in
+ * spool.h - keeps the rows that a rank has parsed in a file without a name, until their
+ * place in a part is known. They are read back once, in the order and in the blocks in
  * which they were put.
  */
 #ifndef RAYTRAIN_CONVERT_SPOOL_H
@@ -16,19 +16,20 @@ struct spool {
     char *buffer;      /* the stream's */
     const char *where; /* the directory, for messages */
     const struct text_watch *watch;
-    size_t *columns;    /* which columns of what is put are kept */
-    struct frame rows;  /* those columns; also the block that was read last */
-    uint64_t *elements; /* put so far, of each of them */
+    size_t *columns;    /* indices of the kept columns in the frames that are put */
+    struct frame rows;  /* the kept columns; also the block that was read last */
+    uint64_t *elements; /* put so far, for each kept column */
     uint64_t n_rows;    /* put so far */
 };
 
-/* A file in this directory; the caller keeps the name. The watch is asked before each
- * block that is read back. spool_clear() is due in any case. */
+/* Creates the file in this directory, a string that the caller keeps. The watch is
+ * asked before each block that is read back. Call spool_clear() in any case. */
 int spool_create(struct spool *s, const char *directory, const struct text_watch *watch,
                  struct error *err);
 void spool_clear(struct spool *s);
 
-/* Forget what was put; keep the columns of `like` that keep(arg, name) is true for. */
+/* Discards all rows. Later ones are like `like`; their columns for which keep(arg,
+ * name) is true are kept. */
 int spool_begin(struct spool *s, const struct frame *like,
                 bool (*keep)(const void *arg, const char *name), const void *arg,
                 struct error *err);

@@ -135,7 +135,7 @@ static const struct {
 
 static int format_unknown(const char *format, struct error *err)
 {
-    return error_set(err, RAYTRAIN_EINVAL, "there is no format of text \"%s\"", format);
+    return error_set(err, RAYTRAIN_EINVAL, "\"%s\" is not a text format", format);
 }
 
 int text_format_convert(struct comm *comm, const struct dataset_config *cfg,

@@ -90,8 +90,7 @@ static int gunzip_next(struct gunzip *g, struct error *err)
     if (g->padded || *g->z.next_in != GZIP_MAGIC)
         return error_set(
             err, RAYTRAIN_ECORRUPT,
-            "%s: after its compressed data it has bytes of something else; "
-            "compress it again",
+            "%s: other bytes follow the compressed data; compress the file again",
             g->source->path);
     g->ended = false;
     return inflateReset(&g->z) == Z_OK ? 0 : error_no_memory(err);
