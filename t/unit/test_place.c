@@ -141,6 +141,19 @@ static void what_a_dead_service_has_left_is_removed(void **state)
     free(dir);
 }
 
+/* In a container a service has the same id each time it is started. */
+static void what_one_with_the_id_of_this_process_has_left_is_removed(void **state)
+{
+    char *dir;
+
+    (void)state;
+    free(made("run"));
+    dir = made("run");
+    assert_int_equal(scratch_count("run/serve"), 1);
+    place_remove(dir);
+    free(dir);
+}
+
 /* It may be there; nobody here knows. */
 static void one_of_another_host_is_found_and_left_alone(void **state)
 {
@@ -254,6 +267,7 @@ int main(void)
         TEST(a_checkpoint_is_served_beside_it),
         TEST(its_paths_are_absolute),
         TEST(what_a_dead_service_has_left_is_removed),
+        TEST(what_one_with_the_id_of_this_process_has_left_is_removed),
         TEST(one_of_another_host_is_found_and_left_alone),
         TEST(rubbish_is_no_service),
         TEST(the_line_to_type_has_no_secret),

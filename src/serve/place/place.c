@@ -65,7 +65,9 @@ static void host_name(char host[256])
 
 /* ---- Make, write, remove ---- */
 
-/* HOST.PID of a process that has ended on this host. */
+/* HOST.PID of a process that has ended on this host. A process makes one place in a
+ * folder, so the one with its id is of an earlier process: a container uses the same few
+ * ids again. */
 static bool is_left(const char *name)
 {
     char host[256];
@@ -78,7 +80,8 @@ static bool is_left(const char *name)
     if (strncmp(name, host, n) != 0 || name[n] != '.')
         return false;
     pid = strtol(name + n + 1, &end, 10);
-    return *end == '\0' && pid > 0 && process_birth((pid_t)pid) == 0;
+    return *end == '\0' && pid > 0 &&
+           (pid == getpid() || process_birth((pid_t)pid) == 0);
 }
 
 /* May a service write its address there for clients? The owner of the folder can
