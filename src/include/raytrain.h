@@ -9,7 +9,7 @@
  * to raytrain_main(). Returning 0 means that this worker has finished; any other value
  * means that it failed, and the group with it. If it returns the raytrain_status of a
  * call that failed, raytrain-run reports that kind of failure (storage, configuration).
- * Calling exit() is a failure, too.
+ * A call of exit() is a failure, too.
  *
  * raytrain-predict runs a predict function in the same way:
  *
@@ -50,11 +50,11 @@ extern "C" {
 #define RAYTRAIN_API
 #endif
 
-/* The version of this header; raytrain_version() has that of the library. */
+/* The version of this header; raytrain_version() returns that of the library. */
 #define RAYTRAIN_VERSION_MAJOR 0
 #define RAYTRAIN_VERSION_MINOR 1
 #define RAYTRAIN_VERSION_PATCH 0
-/* Was this header, at least, of that version? For #if. */
+/* For #if: is this header of version major.minor or later? */
 #define RAYTRAIN_VERSION_AT_LEAST(major, minor)                                        \
     (RAYTRAIN_VERSION_MAJOR > (major) ||                                               \
      (RAYTRAIN_VERSION_MAJOR == (major) && RAYTRAIN_VERSION_MINOR >= (minor)))
@@ -62,18 +62,18 @@ extern "C" {
 #define RAYTRAIN_MAX_DIMS 8  /* dimensions of a tensor */
 #define RAYTRAIN_NAME_MAX 255 /* bytes of a metric's or tensor's name, without the NUL */
 
-typedef struct raytrain_context raytrain_context;       /* this worker's session */
+typedef struct raytrain_context raytrain_context;       /* the session of this worker */
 typedef struct raytrain_checkpoint raytrain_checkpoint; /* being written, or read */
 typedef struct raytrain_dataset raytrain_dataset;       /* this worker's shard */
 typedef struct raytrain_reducer raytrain_reducer;       /* gradient buckets */
 typedef struct raytrain_predictor raytrain_predictor;   /* a prediction */
-typedef struct raytrain_batch raytrain_batch;           /* rows to be changed */
+typedef struct raytrain_batch raytrain_batch;           /* rows for a batch mapper */
 
 /* What went wrong; raytrain_status_name() describes it. */
 typedef enum raytrain_status {
     RAYTRAIN_OK = 0,
     RAYTRAIN_EINVAL,   /* a bad argument, or a bad value in the configuration */
-    RAYTRAIN_ETYPE,    /* the value has another type, or another shape */
+    RAYTRAIN_ETYPE,    /* a value has another type or shape than expected */
     RAYTRAIN_ENOTFOUND, /* no such name, no such file */
     RAYTRAIN_ENOMEM,   /* out of memory */
     RAYTRAIN_EFIT,     /* does not fit the allocation or the machine */
@@ -116,9 +116,9 @@ RAYTRAIN_API size_t raytrain_dtype_size(raytrain_dtype dtype);
 /* "float32", "int64", ...; "unknown" for an unknown type. */
 RAYTRAIN_API const char *raytrain_dtype_name(raytrain_dtype dtype);
 
-/* Where the data of a tensor are. A call refuses a device that it does not take
- * (RAYTRAIN_ENOTSUP) and does not touch the data. "Memory of devices" below says which
- * calls take GPUs. */
+/* Where the data of a tensor are. A call that does not take this device returns
+ * RAYTRAIN_ENOTSUP and does not touch the data. "Memory of devices" below lists the
+ * calls that take GPUs. */
 typedef enum raytrain_device {
     RAYTRAIN_HOST = 0,
     RAYTRAIN_CUDA, /* memory of an NVIDIA GPU, as cudaMalloc() returns it */
@@ -126,11 +126,12 @@ typedef enum raytrain_device {
 } raytrain_device;
 
 /*
- * A view of dense row-major memory, which it does not own. ndim 0 is a scalar; a
- * dimension of 0 makes an empty tensor, whose data may be NULL.
+ * A view of dense row-major memory, which it does not own. A scalar has ndim 0. A
+ * dimension of 0 makes the tensor empty; its data may be NULL.
  *
- * Always initialise a tensor: members that are not named must be zero, which means host
- * memory. Any other value in `reserved` is RAYTRAIN_EINVAL: it may get a meaning later.
+ * Initialise a tensor as below, so that members that are not named are zero, which
+ * means host memory. A value other than 0 in `reserved` is RAYTRAIN_EINVAL: it may get
+ * a meaning later.
  *
  *     raytrain_tensor weight = {
  *         .data = w, .dtype = RAYTRAIN_FLOAT32, .ndim = 2, .shape = {256, 784}};
@@ -141,11 +142,11 @@ typedef struct raytrain_tensor {
     int ndim;
     uint64_t shape[RAYTRAIN_MAX_DIMS];
     int device;    /* a raytrain_device */
-    int device_id; /* which one of that kind, as in cudaSetDevice(); 0 for the host */
+    int device_id; /* its number, as in cudaSetDevice(); 0 for the host */
     uint64_t reserved[2];
 } raytrain_tensor;
 
-/* A box in a global shape: count[i] elements from start[i] on, along axis i. */
+/* A box in a global shape: along axis i, count[i] elements from start[i] on. */
 typedef struct raytrain_slab {
     uint64_t start[RAYTRAIN_MAX_DIMS];
     uint64_t count[RAYTRAIN_MAX_DIMS];
@@ -153,48 +154,51 @@ typedef struct raytrain_slab {
 
 /* ---- The worker's place in the group ---- */
 
-/* All return -1 if ctx is NULL. */
-RAYTRAIN_API int raytrain_rank(const raytrain_context *ctx);             /* 0 .. size-1 */
-RAYTRAIN_API int raytrain_world_size(const raytrain_context *ctx);       /* workers */
-RAYTRAIN_API int raytrain_local_rank(const raytrain_context *ctx);       /* on this node */
-RAYTRAIN_API int raytrain_local_world_size(const raytrain_context *ctx); /* on this node */
-RAYTRAIN_API int raytrain_node_rank(const raytrain_context *ctx);        /* of this node */
+/* All return -1 if ctx is NULL. rank is 0 .. world_size - 1, over all nodes; local_rank
+ * is 0 .. local_world_size - 1, on this node; node_rank is 0 .. node_count - 1. */
+RAYTRAIN_API int raytrain_rank(const raytrain_context *ctx);
+RAYTRAIN_API int raytrain_world_size(const raytrain_context *ctx);
+RAYTRAIN_API int raytrain_local_rank(const raytrain_context *ctx);
+RAYTRAIN_API int raytrain_local_world_size(const raytrain_context *ctx);
+RAYTRAIN_API int raytrain_node_rank(const raytrain_context *ctx);
 RAYTRAIN_API int raytrain_node_count(const raytrain_context *ctx);
 
-/* The number of arguments after the training function on the command line. *argv, which
- * ctx owns, holds them, and a NULL. */
+/* Returns the number of arguments after the training function on the command line.
+ * *argv gets the arguments and, after them, a NULL. Owned by ctx. */
 RAYTRAIN_API int raytrain_args(const raytrain_context *ctx, char ***argv);
 
 /* ---- The run ---- */
 
 /* The name of the run, and the absolute path of its directory, which all ranks share.
- * Owned by ctx; NULL if ctx is. raytrain-format(5) describes the files there: a training
- * function does not write to it, but to the directory below. */
+ * Owned by ctx; NULL if ctx is NULL. raytrain-format(5) describes the files there. A
+ * training function does not write to this directory, but to the one of
+ * raytrain_artifacts_dir(). */
 RAYTRAIN_API const char *raytrain_run_name(const raytrain_context *ctx);
 RAYTRAIN_API const char *raytrain_run_dir(const raytrain_context *ctx);
 /*
  * A directory for the training function's own files, RUN/artifacts, which the first call
- * creates. The library never writes, reads or removes anything in it; all ranks and all
+ * creates. The library never writes, reads or removes anything in it. All ranks and all
  * attempts share it, so each rank uses names of its own. Owned by ctx. NULL on failure,
  * with a sentence for raytrain_last_error().
  */
 RAYTRAIN_API const char *raytrain_artifacts_dir(raytrain_context *ctx);
 
 /*
- * The sentence of the latest call on ctx that failed; "" if none has. Owned by ctx,
- * valid until the next call. NULL is accepted (and the sentence says so).
+ * A sentence about the latest call on ctx that failed; "" if none has failed. Owned by
+ * ctx, valid until the next call. If ctx is NULL, the sentence says so.
  */
 RAYTRAIN_API const char *raytrain_last_error(const raytrain_context *ctx);
-/* The raytrain_status of that call, for one that returns NULL instead of a status;
- * RAYTRAIN_OK if none has failed. */
+/* The raytrain_status of that call, which is needed if it returned NULL instead of a
+ * status. RAYTRAIN_OK if none has failed. */
 RAYTRAIN_API int raytrain_last_status(const raytrain_context *ctx);
 
 /* ---- train_loop_config ---- */
 /*
- * Look up a key; a dot enters a group ("optimizer.lr"). A missing key yields the
- * default and RAYTRAIN_OK. A value of another type is RAYTRAIN_ETYPE; the sentence
- * names the key, the expected type and the type found. An integer is accepted for a
- * double. Returned strings and arrays belong to ctx; defaults are returned as passed.
+ * Look up a key; a dot enters a group ("optimizer.lr"). If the key is missing, *value
+ * is the fallback, and the status RAYTRAIN_OK. A value of another type is
+ * RAYTRAIN_ETYPE; the sentence names the key, the expected type and the type found. An
+ * integer is accepted as a double. Strings and arrays that are found belong to ctx; a
+ * fallback is returned as it was passed.
  */
 RAYTRAIN_API int raytrain_config_int(raytrain_context *ctx, const char *key,
                                      int64_t fallback, int64_t *value);
@@ -214,8 +218,9 @@ RAYTRAIN_API int raytrain_config_double_array(raytrain_context *ctx, const char 
 
 /* ---- Communication (all COLLECTIVE) ---- */
 
-/* If workers do not make the same collective calls in the same order, with matching
- * arguments, all get RAYTRAIN_ECOMM, and a message that says what each of them did. */
+/* If workers do not make the same collective calls in the same order with matching
+ * arguments, all get RAYTRAIN_ECOMM and a sentence that says what each of them
+ * called. */
 
 typedef enum raytrain_op {
     RAYTRAIN_SUM = 1,
@@ -226,10 +231,11 @@ typedef enum raytrain_op {
 
 /*
  * Combine data[0..n) over all workers, in place. The result has the same bits on every
- * rank, and the same bits again for the same number of workers in the same places.
- * dtype is FLOAT32, FLOAT64, FLOAT16, BFLOAT16 or INT64; MEAN of INT64 is refused.
- * 16-bit floats are combined as float32, and rounded once, at the end. MIN and MAX
- * ignore NaNs, unless all values are NaN. Does not occupy a core while it waits.
+ * rank, and in every run with the same number of workers in the same places. dtype is
+ * FLOAT32, FLOAT64, FLOAT16, BFLOAT16 or INT64; MEAN of INT64 is RAYTRAIN_EINVAL.
+ * 16-bit floats are combined as float32 and rounded once, at the end. MIN and MAX
+ * ignore NaNs, unless all values are NaN. The call does not occupy a core while it
+ * waits.
  */
 RAYTRAIN_API int raytrain_allreduce(raytrain_context *ctx, void *data, size_t n,
                                     raytrain_dtype dtype, raytrain_op op);
@@ -238,42 +244,43 @@ RAYTRAIN_API int raytrain_allreduce_mean(raytrain_context *ctx, float *data, siz
 /* Copy the bytes of rank `root` to all ranks. */
 RAYTRAIN_API int raytrain_broadcast(raytrain_context *ctx, void *data, size_t n_bytes,
                                     int root);
-/* Copy n_bytes of each worker, the same number, to every one: recv has room for
- * world_size x n_bytes, which arrive in the order of the ranks. The buffers must not
- * overlap. */
+/* Collect n_bytes from each worker, the same number from all, on every worker: recv has
+ * room for world_size x n_bytes and gets them in the order of the ranks. The buffers
+ * must not overlap. */
 RAYTRAIN_API int raytrain_allgather(raytrain_context *ctx, const void *send,
                                     size_t n_bytes, void *recv);
 /* Returns when all workers have called it. */
 RAYTRAIN_API int raytrain_barrier(raytrain_context *ctx);
 
 /*
- * The same with tensors, which may be in memory of devices ("Memory of devices" below):
- * all elements of a tensor, in place. That of allgather receives world_size times as many
- * elements as it sends, in any shape (else RAYTRAIN_ETYPE). They match the calls above, so
- * that the memory of the ranks may be of different kinds.
+ * The same with tensors, which may be in GPU memory ("Memory of devices" below): all
+ * elements of a tensor, in place. In allgather, `recv` has world_size times as many
+ * elements as `send`, in any shape (else RAYTRAIN_ETYPE). These calls match those
+ * above, so some ranks may have their data on the host and others on GPUs.
  *
- * If all ranks have their tensors on GPUs, each on one of its own, NCCL combines and
- * copies them there: libnccl.so.2 of NCCL 2.10 or later, which the first such call
- * opens. The call comes after what was queued on the caller's stream ("Memory of
- * devices" below), and returns once it is queued itself: what is queued on that stream
- * from then on sees the result, and the host does after it has waited for the stream.
- * Until then the memory must stay allocated. The result has the same bits on every
- * rank, but not those of the host: 16-bit floats are rounded after each addition, a
- * mean is a sum of parts that were divided, and NaNs are treated as NCCL does. The GPU
- * of the first call is that of all others on GPUs; a call with one of another GPU
- * goes through host memory.
+ * If all ranks have their tensors on GPUs, each rank on a GPU of its own, NCCL combines
+ * and copies them there. The first such call opens libnccl.so.2, of NCCL 2.10 or later.
+ * The operation is queued on the caller's stream ("Memory of devices" below), and the
+ * call returns once it is queued: work that is queued there later sees the result, and
+ * the host sees it after it has waited for the stream. Until then the memory must stay
+ * allocated. The result has the same bits on every rank, but not those that the host
+ * would compute: 16-bit floats are rounded after each addition, values are divided
+ * before a mean adds them, and NCCL decides about NaNs. NCCL serves only the GPU of the
+ * first such call; a call with a tensor on another GPU goes through host memory.
  *
- * Else what is on a GPU is copied to host memory and back, for which the call needs as
- * much host memory as the tensors have: the result has the bits of a call in host
- * memory, and is there when the call returns. Broadcast and allgather give the memory
- * to MPI as it is, if the MPI library says that it takes such memory ("CUDA-aware"). If
- * NCCL is missing or too old, or ranks share a GPU, this is said once. If it is there and
- * fails, run_config.device_collectives says whether that is an error (raytrain.cfg(5)).
+ * Otherwise the data on a GPU are copied to host memory and back, for which the call
+ * needs as much host memory as the tensors have. The result has the same bits as a call
+ * in host memory, and is complete when the call returns. Broadcast and allgather give
+ * the GPU memory to MPI without copies if the MPI library says that it takes such
+ * memory ("CUDA-aware"). If NCCL is missing or too old, or if ranks share a GPU, a
+ * warning says so once. If NCCL is there and fails, run_config.device_collectives
+ * decides whether that is an error (raytrain.cfg(5)).
  *
- * If NCCL reports an error, also one that another rank has caused, or that comes after
- * the call, what it was writing is undefined, kernels that wait for it end, and the
- * next call of raytrain that is COLLECTIVE or copies from a GPU is RAYTRAIN_ECOMM, so
- * that no checkpoint has it; the training function should return that.
+ * If NCCL reports an error, even if another rank has caused it or the call has already
+ * returned, the contents of the tensor are undefined, and kernels that wait for NCCL
+ * end. The next call of raytrain that is COLLECTIVE or copies from a GPU then returns
+ * RAYTRAIN_ECOMM, so that no checkpoint gets the undefined contents; the training
+ * function should return that status.
  */
 RAYTRAIN_API int raytrain_allreduce_tensor(raytrain_context *ctx,
                                            const raytrain_tensor *tensor, raytrain_op op);
@@ -285,22 +292,23 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
 
 /*
  * Gradient averaging that overlaps with the backward pass (the design of PyTorch DDP,
- * Li et al., VLDB 2020). Pass all gradient tensors once, in the order in which the
- * backward pass completes them: FLOAT32, FLOAT64, FLOAT16 or BFLOAT16, which may be
- * mixed (any other type is RAYTRAIN_EINVAL). They are grouped into buckets of about
- * bucket_bytes (0: a good default) and of one type; a bucket is reduced as soon as all
- * its tensors are ready. Tensors that are adjacent in memory, in the same order on
- * every rank, are reduced in place, others are copied to the bucket and back; on a GPU,
- * only what is in one allocation counts as adjacent. 16-bit floats are copied to a bucket
- * of float32, averaged, and rounded once, at the end. The gradients must stay at the same
- * address until destroy.
+ * Li et al., VLDB 2020). Pass all gradient tensors to create, in the order in which the
+ * backward pass completes them. Their types are FLOAT32, FLOAT64, FLOAT16 or BFLOAT16,
+ * which may be mixed (any other type is RAYTRAIN_EINVAL). They are grouped into buckets
+ * of one type and of about bucket_bytes (0: a good default); a bucket is reduced as
+ * soon as all its tensors are ready. Tensors that are adjacent in memory, in the same
+ * order on every rank, are reduced in place; others are copied to the bucket and back.
+ * On a GPU, only tensors in the same allocation count as adjacent. 16-bit floats are
+ * copied to a bucket of float32, averaged, and rounded once, at the end. The gradients
+ * must stay at the same address until destroy.
  *
- * Memory of the reducer is fastest: a tensor whose data is NULL gets it, initially zero
- * and contiguous with the others in index order, except that a tensor of another type
- * than the one before begins at a multiple of 64 bytes. raytrain_reducer_data() returns the
- * address of tensor i (NULL for a bad argument); the reducer owns it until destroy.
- * Workers that share a node average such gradients in place, without messages. data
- * must be NULL for the same tensors on every rank.
+ * Memory that the reducer allocates is fastest: workers that share a node average
+ * gradients in it in place, without messages. A tensor whose data is NULL gets such
+ * memory, zero at first and contiguous with the others in index order, except that a
+ * tensor whose type differs from that of the one before begins at a multiple of 64
+ * bytes. data must be NULL for the same tensors on every rank. raytrain_reducer_data()
+ * returns the address of tensor i (NULL for a bad argument); the reducer owns it until
+ * destroy.
  *
  *     raytrain_reducer_create(ctx, grads, n, 0, &reducer);
  *     every step:  ... raytrain_reducer_ready(reducer, i) as each gradient is complete;
@@ -309,18 +317,18 @@ RAYTRAIN_API int raytrain_allgather_tensor(raytrain_context *ctx,
  * In each step, call ready(i) once for each i, in any order that is the same on every
  * rank; wait() before that is RAYTRAIN_EINVAL. Buckets always start in index order.
  *
- * Gradients may be on a GPU ("Memory of devices" below), all of them on the same one, and
- * on all ranks or on none; memory of the reducer is there, too, and zero. ready(i) says that
- * what the caller has queued on its stream so far completes gradient i, and does not wait
- * for it. wait() lets what the caller queues on its stream from then on come after the
- * means. If each rank has a GPU of its own, and NCCL (libnccl.so.2), buckets are averaged
- * by NCCL, in place, and the host waits for nothing. 16-bit floats are then combined as NCCL
- * does it, and the bits of the means are NCCL's, the same on every rank. A failure of NCCL
- * is RAYTRAIN_ECOMM of a later wait. Else, which is reported once, buckets are copied to
- * host memory and back, which overlaps with the work of the caller's stream; the means have
- * the bits that they would have on the host, and wait() returns when the other ranks'
- * numbers have been combined with this one's. destroy waits for the work that was queued on
- * the GPU.
+ * Gradients may be on a GPU ("Memory of devices" below): all of a rank on the same GPU,
+ * and on all ranks or on none. Memory that the reducer allocates is then on this GPU,
+ * too. ready(i) means that the work that the caller has queued on its stream so far
+ * completes gradient i, and does not wait for this work. Work that the caller queues on
+ * its stream after wait() sees the means. destroy waits for the work that was queued on
+ * the GPU. If each rank has a GPU of its own, and NCCL (libnccl.so.2) is there, NCCL
+ * averages the buckets in place, and the host does not wait. 16-bit floats are then
+ * rounded as NCCL does it, and the means have the same bits on every rank. A failure of
+ * NCCL is RAYTRAIN_ECOMM of a later wait. Otherwise, which a warning says once, buckets
+ * are copied to host memory and back while the caller's stream works. The means then
+ * have the same bits as on the host, and wait() returns when the gradients of all ranks
+ * have been combined.
  */
 RAYTRAIN_API int raytrain_reducer_create(raytrain_context *ctx,
                                          const raytrain_tensor grads[], size_t n,
@@ -337,9 +345,9 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  * its part alone.
  *
  * create_sharded (COLLECTIVE) is create with the parameters of the first n_params
- * gradients: the same shapes, any type, memory as above (NULL: the reducer's), on the GPU
- * of the gradients if they are on one. Other gradients, such as a number of rows, are
- * averaged on every rank. The rest follows:
+ * gradients: they have the same shapes, any type, memory as above (NULL: the reducer
+ * allocates it), and are on the GPU of the gradients if those are on one. Other
+ * gradients, such as a number of rows, are averaged on every rank. Then:
  *
  *     every step:  ... raytrain_reducer_ready(reducer, i) for all gradients;
  *                  raytrain_reducer_wait(reducer);     this rank's parts are means now
@@ -349,18 +357,18 @@ RAYTRAIN_API void raytrain_reducer_destroy(raytrain_reducer *reducer);
  *                  raytrain_reducer_gather(reducer);   all ranks have all parameters
  *
  * shard says which elements of tensor i, in memory order, this rank updates: whole rows
- * (of the first dimension; a tensor without dimensions belongs to one rank), maybe none.
- * It never changes, and ranks have about as many elements of each bucket. *slab, unless
- * NULL, is the same as a slab, for raytrain_checkpoint_put_shard() of the optimizer's
- * state. After wait, elements of gradients outside of the part are undefined. gather
- * (COLLECTIVE) is called when no gradient is being averaged (else RAYTRAIN_EINVAL), as
- * often as the ranks like. Every rank then has the bits of the rank that updated them.
- * On a GPU, gather comes between what the caller has queued on its stream and what it
- * queues from then on; the host waits for the other ranks, unless there is NCCL.
+ * of the first dimension, maybe none. (A tensor without dimensions belongs to one
+ * rank.) They never change, and each rank has about the same number of elements in each
+ * bucket. *slab, unless NULL, describes them as a slab, for
+ * raytrain_checkpoint_put_shard() of the optimizer's state. After wait, other elements
+ * of gradients are undefined. gather (COLLECTIVE) may be called at any time when no
+ * gradient is being averaged (else RAYTRAIN_EINVAL), any number of times. Every rank
+ * then has the bits of the rank that updated them. On a GPU, gather is queued on the
+ * caller's stream; the host waits for the other ranks, unless NCCL is used.
  *
- * param returns the address of parameter i, which the reducer owns until destroy if it
- * provided it; NULL for a bad argument. shard, param and gather of a reducer that is not
- * sharded are RAYTRAIN_EINVAL (param: NULL).
+ * param returns the address of parameter i, NULL for a bad argument. Memory that the
+ * reducer allocated belongs to it until destroy. If the reducer is not sharded, shard
+ * and gather return RAYTRAIN_EINVAL, and param NULL.
  */
 RAYTRAIN_API int raytrain_reducer_create_sharded(raytrain_context *ctx,
                                                  const raytrain_tensor grads[], size_t n,
@@ -375,19 +383,19 @@ RAYTRAIN_API int raytrain_reducer_gather(raytrain_reducer *reducer);
 /* ---- Checkpoints ---- */
 
 /*
- * Write. create makes an empty checkpoint; put adds a tensor that is the same on every
- * rank ("replicated": each rank writes some of it); put_shard adds this rank's slab of
- * a tensor with the global shape tensor->shape, tensor->data being the dense elements
- * of the slab. Together the slabs of all ranks must cover the global shape (an empty
- * slab is fine). Two slabs are equal or have no element in common; equal ones, as of
- * replicas, have the same elements, and one of the ranks writes them.
+ * Write. create makes an empty checkpoint. put adds a tensor that is the same on every
+ * rank ("replicated": each rank writes some of it). put_shard adds this rank's slab of
+ * a tensor: tensor->shape is the global shape, tensor->data has the dense elements of
+ * the slab. Together the slabs of all ranks must cover the global shape; a slab may be
+ * empty. Two slabs are equal or have no element in common. Equal slabs, such as those
+ * of replicas of a model, contain the same elements; they are stored once.
  *
  * Names are paths such as "model/fc1/weight". Each component is 1..RAYTRAIN_NAME_MAX
  * bytes of printable UTF-8, and not "." or ".."; "raytrain" is reserved as the first
- * one. The data are not copied: raytrain_report() reads them. They must stay where they
- * are, and what they are during that call is saved (longer after
- * raytrain_checkpoint_overlap()). All ranks put the same names, types and shapes in the
- * same order.
+ * one. The data are not copied by these calls: raytrain_report() reads them. They must
+ * stay at their address until then, and what they contain during that call is saved.
+ * (After raytrain_checkpoint_overlap() they must not change for longer.) All ranks put
+ * the same names, types and shapes in the same order.
  */
 RAYTRAIN_API raytrain_checkpoint *raytrain_checkpoint_create(raytrain_context *ctx);
 RAYTRAIN_API int raytrain_checkpoint_put(raytrain_checkpoint *ck, const char *name,
@@ -400,12 +408,11 @@ RAYTRAIN_API int raytrain_checkpoint_put_string(raytrain_checkpoint *ck, const c
                                                 const char *value);
 /*
  * Put a tensor (slab NULL) or a slab of one, and hand its memory over: it is not copied,
- * and must not change until release(tensor->data, arg) gives it back. The thread of the
- * training function makes that call once the data are written (memory of a device: once
- * they are copied), within a later
- * raytrain_report(), raytrain_checkpoint_wait(), raytrain_checkpoint_discard() or the
- * end of the run. release may be free(), by way of a function of this type. If this
- * fails, the memory remains the caller's.
+ * and must not change until the library calls release(tensor->data, arg). It does this
+ * in the thread of the training function, once the data are written (GPU memory: once
+ * they are copied), within a later raytrain_report(), raytrain_checkpoint_wait(),
+ * raytrain_checkpoint_discard() or at the end of the run. If give fails, the memory
+ * remains the caller's.
  */
 typedef void (*raytrain_release)(void *data, void *arg);
 RAYTRAIN_API int raytrain_checkpoint_give(raytrain_checkpoint *ck, const char *name,
@@ -413,10 +420,10 @@ RAYTRAIN_API int raytrain_checkpoint_give(raytrain_checkpoint *ck, const char *n
                                           const raytrain_slab *slab,
                                           raytrain_release release, void *arg);
 /*
- * Attach bytes, or the contents of a file as they are now: opaque to the library, stored
- * as the dataset "files/NAME". They belong to single ranks: any subset of the ranks may
- * attach any number of them, but no two ranks the same name (RAYTRAIN_EINVAL of the
- * report), and names are as above. bytes are not copied, as with put; a file is read
+ * Attach bytes, or the present contents of a regular file, which are stored as the
+ * dataset "files/NAME". Names are as above. Attachments belong to single ranks: any
+ * rank may attach any number of them, but two ranks must not use the same name
+ * (RAYTRAIN_EINVAL of the report). Bytes are not copied, as with put; a file is read
  * into memory at once. Any rank of a later run can read each of them.
  */
 RAYTRAIN_API int raytrain_checkpoint_put_bytes(raytrain_checkpoint *ck,
@@ -424,34 +431,35 @@ RAYTRAIN_API int raytrain_checkpoint_put_bytes(raytrain_checkpoint *ck,
                                                size_t n);
 RAYTRAIN_API int raytrain_checkpoint_put_file(raytrain_checkpoint *ck, const char *name,
                                               const char *path);
-/* Destroy a checkpoint that is not reported after all. */
+/* Free a checkpoint that will not be reported. */
 RAYTRAIN_API void raytrain_checkpoint_discard(raytrain_checkpoint *ck);
 
 /*
  * Memory of devices. put, put_shard, give, get, get_shard, the collectives of tensors and
- * reducers take tensors on NVIDIA GPUs, with device = RAYTRAIN_CUDA, and datasets bring
- * their batches there; no other call does. The library of the driver, libcuda.so.1 of
- * CUDA 11.0 or later, is opened by the first such call; RAYTRAIN_ENOTSUP if it is missing
- * or too old, RAYTRAIN_EFAILED if it reports an error. data is memory of the primary context
- * of GPU device_id, which is what the runtime API allocates; other memory is
- * RAYTRAIN_EINVAL: of another GPU, of the host, or freed. raytrain_report() checks that
- * again.
+ * reducers take tensors on NVIDIA GPUs, with device = RAYTRAIN_CUDA, and datasets can
+ * have their batches there; no other call takes such memory. The first such call opens
+ * the library of the driver, libcuda.so.1 of CUDA 11.0 or later. It is RAYTRAIN_ENOTSUP
+ * if the library is missing or too old, RAYTRAIN_EFAILED if it reports an error. data
+ * is memory of the primary context of GPU device_id, as cudaMalloc() allocates it.
+ * Memory of another GPU, of the host, or freed memory is RAYTRAIN_EINVAL;
+ * raytrain_report() checks this again.
  *
- * RAYTRAIN_HIP is the same for AMD GPUs, with libamdhip64.so of ROCm 5.0 or later, and HIP's
- * functions in place of CUDA's.
+ * RAYTRAIN_HIP is the same for AMD GPUs, with libamdhip64.so of ROCm 5.0 or later and
+ * the functions of HIP.
  *
- * raytrain_report() copies what was put before it returns, except as said below;
- * get copies before it returns, and so do collectives that are not NCCL's; reducers copy
- * meanwhile. All wait for the work that this process has queued on one stream of the GPU:
- * that of the latest raytrain_set_stream() for this GPU, or the legacy default stream.
- * They do not wait for work in other streams: let that stream wait for it, by
- * cudaStreamWaitEvent(), or synchronise. A tensor that was given is copied, too, and
- * released as others are. The GPU that was current for the thread is current again
- * afterwards. (raytrain-gpu(7) says what was tried with a GPU.)
+ * raytrain_report() copies the tensors that were put or given before it returns, except
+ * as described at raytrain_checkpoint_overlap() below. get and collectives without NCCL
+ * also copy before they return; reducers copy in the background. All of them wait for
+ * the work that this process has queued on one stream of the GPU: that of the latest
+ * raytrain_set_stream() for this GPU, or the legacy default stream. They do not wait
+ * for work in other streams: let that stream wait for it, by cudaStreamWaitEvent(), or
+ * synchronise. The current GPU of the thread is the same afterwards. raytrain-gpu(7)
+ * lists what was tested with a GPU.
  *
  * raytrain_set_stream takes a cudaStream_t, CUstream or hipStream_t, which must exist until
  * another one is set; NULL is the default stream. It is not collective, and does not wait.
- * RAYTRAIN_EINVAL for RAYTRAIN_HOST and for a GPU that is not there; other errors as above.
+ * RAYTRAIN_EINVAL for RAYTRAIN_HOST and for a GPU that does not exist; other errors as
+ * above.
  */
 RAYTRAIN_API int raytrain_set_stream(raytrain_context *ctx, raytrain_device device,
                                      int device_id, void *stream);
@@ -459,40 +467,43 @@ RAYTRAIN_API int raytrain_set_stream(raytrain_context *ctx, raytrain_device devi
 /*
  * Copies from GPUs that overlap with training. raytrain_report() only starts the copies
  * of tensors on GPUs that were given, since these do not change until they are released,
- * and of all tensors on GPUs in a checkpoint of which raytrain_checkpoint_overlap() says:
- * they stay as they are, and allocated, until raytrain_checkpoint_fence(). The fence makes
- * the stream of each GPU on which this process works (see above) wait for the copies, and
- * returns at once: what is queued there from then on may change the tensors. So the copies
- * take place during the forward and backward pass of the next step, which read the
- * parameters:
+ * and of all tensors on GPUs in a checkpoint for which raytrain_checkpoint_overlap()
+ * was called. With this call the caller promises not to change or free them until
+ * raytrain_checkpoint_fence(). The fence makes the stream of each GPU on which this
+ * process works (see above) wait for the copies, and returns at once: what is queued
+ * there later may change the tensors. So the copies take place during the forward and
+ * backward pass of the next step, which only read the parameters:
  *
  *     raytrain_checkpoint_overlap(ck);    before raytrain_report(ctx, ..., ck)
  *     every step:  ... forward and backward pass;
  *                  raytrain_checkpoint_fence(ctx);
  *                  the optimizer's update
  *
- * Whatever changes or frees the tensors otherwise, from the host or in other streams, must
- * come after that: synchronise the stream after the fence, or let the other one wait for
- * it. After a later report with a checkpoint, or raytrain_checkpoint_wait(), no copy is
- * under way. If the memory on the host cannot be pinned, raytrain_report() copies before
- * it returns. A copy that fails is a failure of the save, as any other. fence does nothing
- * if there is nothing to wait for; both have no effect on tensors in host memory.
+ * Anything else that changes or frees the tensors, from the host or in other streams,
+ * must come after that: synchronise the stream after the fence, or let the other stream
+ * wait for it. After a later report with a checkpoint, or raytrain_checkpoint_wait(),
+ * no copy is in progress. If host memory cannot be pinned, or in the mode "sync",
+ * raytrain_report() copies before it returns. If a copy fails, the save fails. fence
+ * does nothing if there is nothing to wait for. Neither call affects tensors in host
+ * memory.
  */
 RAYTRAIN_API int raytrain_checkpoint_overlap(raytrain_checkpoint *ck);
 RAYTRAIN_API int raytrain_checkpoint_fence(raytrain_context *ctx);
 
 /*
- * The checkpoint that this attempt starts from, already verified unless it is a plain
- * HDF5 file (raytrain_checkpoint_is_verified()); NULL on a fresh start. Same on every
- * rank. Owned by ctx. Any number of workers may have written it.
+ * The checkpoint from which this attempt starts; NULL on a fresh start. Same on every
+ * rank. It is verified, unless it is a plain HDF5 file
+ * (raytrain_checkpoint_is_verified()). Owned by ctx. Another number of workers may have
+ * written it.
  */
 RAYTRAIN_API raytrain_checkpoint *raytrain_get_checkpoint(raytrain_context *ctx);
 
 /*
- * Read (not collective; each rank reads what it needs). info fills dtype, ndim and
- * shape, data NULL. get reads a whole tensor into tensor->data; dtype, ndim and shape
- * must equal the stored ones (RAYTRAIN_ETYPE otherwise). get_shard reads a slab, dense,
- * tensor->shape being the global shape. get_string returns memory to free().
+ * Read. Not collective: each rank reads what it needs. info sets dtype, ndim and shape,
+ * and data to NULL. get reads a whole tensor into tensor->data; dtype, ndim and shape
+ * must equal the stored ones (RAYTRAIN_ETYPE otherwise). get_shard reads the dense
+ * elements of a slab; tensor->shape is the global shape. get_string allocates *value;
+ * the caller frees it with free().
  */
 RAYTRAIN_API int raytrain_checkpoint_info(raytrain_checkpoint *ck, const char *name,
                                           raytrain_tensor *info);
@@ -503,40 +514,41 @@ RAYTRAIN_API int raytrain_checkpoint_get_shard(raytrain_checkpoint *ck, const ch
                                                const raytrain_slab *slab);
 RAYTRAIN_API int raytrain_checkpoint_get_string(raytrain_checkpoint *ck, const char *name,
                                                 char **value);
-/* What was attached under this name: *n bytes, to free(), with a NUL after them that
- * does not count; or a new file of them, which replaces an older one once it is
- * complete. */
+/* Read an attachment. get_bytes allocates *n bytes and a NUL after them, which the
+ * caller frees with free(). get_file writes them to a file, which replaces an existing
+ * one once it is complete. */
 RAYTRAIN_API int raytrain_checkpoint_get_bytes(raytrain_checkpoint *ck,
                                                const char *name, void **data,
                                                size_t *n);
 RAYTRAIN_API int raytrain_checkpoint_get_file(raytrain_checkpoint *ck, const char *name,
                                               const char *path);
-/* training_iteration of the report that published it. */
+/* The training_iteration of its report. */
 RAYTRAIN_API int64_t raytrain_checkpoint_iteration(const raytrain_checkpoint *ck);
-/* A metric of that report: a mean, or rank 0's value if a Python script has reported
- * it. RAYTRAIN_ENOTFOUND if there is none of that name. */
+/* A metric of that report: the mean, or rank 0's value if it was reported from Python.
+ * RAYTRAIN_ENOTFOUND if the report has no metric of this name. */
 RAYTRAIN_API int raytrain_checkpoint_metric(const raytrain_checkpoint *ck,
                                             const char *name, double *value);
 
 /*
- * COLLECTIVE, with the same path. Open any checkpoint to read it: a checkpoint file, of
- * this run or of another one; the directory of a run, or NULL for this run: its best
- * checkpoint by the score of its configuration, the newest without one; or a plain HDF5
- * file that another program wrote. A relative path is relative to rank 0's working
- * directory. A save of this run that is under way is waited for if the file is in its
- * directory. NULL on failure, with a sentence for raytrain_last_error(), on every rank:
- * RAYTRAIN_ENOTFOUND, RAYTRAIN_ESTORAGE, RAYTRAIN_ECORRUPT (a damaged file, or one that
- * is neither).
+ * COLLECTIVE, with the same path. Open any checkpoint to read it. path is a checkpoint
+ * file, of this run or of another one; a plain HDF5 file that another program wrote; or
+ * the directory of a run (NULL: this run), which means its best checkpoint by the score
+ * of its configuration, or the newest if it has no score. A relative path is relative
+ * to rank 0's working directory. If the file is in the directory of this run, the call
+ * waits for saves in progress. NULL on failure, on every rank, with RAYTRAIN_ENOTFOUND,
+ * RAYTRAIN_ESTORAGE or RAYTRAIN_ECORRUPT (a damaged file, or another kind of file) from
+ * raytrain_last_status().
  *
- * A checkpoint is verified before this returns. A plain HDF5 file cannot be: it has no
- * checksums. Its datasets of numbers and of single bytes, of at most RAYTRAIN_MAX_DIMS
- * dimensions, are tensors, and its single strings strings; each has one name, its path
- * without the first slash. Other byte orders, chunks and compression make no
- * difference. Others, and those with elements in other files, are RAYTRAIN_ENOTSUP, and
- * links to other files are not followed. Iteration 0, no metrics.
+ * A checkpoint is verified before this returns; a plain HDF5 file cannot be verified,
+ * since it has no checksums. Its datasets of numbers or of single bytes with at most
+ * RAYTRAIN_MAX_DIMS dimensions are tensors, in any byte order, with or without chunks
+ * and compression; its single strings are strings. The name of each is its path without
+ * the first slash. Other datasets, and those with elements in other files, are
+ * RAYTRAIN_ENOTSUP; links to other files are not followed. It has iteration 0 and no
+ * metrics.
  *
- * Owned by ctx: close it to free its memory, or leave that to the end of the training.
- * Several may be open.
+ * Owned by ctx. Several may be open; those that are not closed are closed when the
+ * training ends.
  */
 RAYTRAIN_API raytrain_checkpoint *raytrain_checkpoint_open(raytrain_context *ctx,
                                                            const char *path);
@@ -546,13 +558,13 @@ RAYTRAIN_API raytrain_checkpoint *raytrain_checkpoint_open(raytrain_context *ctx
  * that.
  */
 RAYTRAIN_API void raytrain_checkpoint_close(raytrain_checkpoint *ck);
-/* Was all of it verified by checksums? False for a plain HDF5 file, for a checkpoint
- * that is being written, and for NULL. */
+/* True if checksums have verified all of it. False for a plain HDF5 file, for a
+ * checkpoint that is being written, and for NULL. */
 RAYTRAIN_API bool raytrain_checkpoint_is_verified(const raytrain_checkpoint *ck);
 /*
- * The i-th name of a tensor or string in a checkpoint that can be read; NULL after the
- * last. In the order in which they were put; in a plain HDF5 file, sorted in each
- * group. Owned by ck.
+ * The i-th name of a tensor or string in a checkpoint that is open to be read; NULL
+ * after the last. They are in the order in which they were put; in a plain HDF5 file,
+ * sorted in each group. Owned by ck.
  *
  *     for (size_t i = 0; (name = raytrain_checkpoint_name(ck, i)); i++)
  *         ...
@@ -563,51 +575,51 @@ RAYTRAIN_API const char *raytrain_checkpoint_name(const raytrain_checkpoint *ck,
 /* ---- Report ---- */
 
 typedef struct raytrain_metric {
-    const char *name; /* [A-Za-z_][A-Za-z0-9_./@-]*; same names, same order on every
-                         rank; not one that every report has, such as time_total_s
-                         or checkpoint_bytes */
+    const char *name; /* [A-Za-z_][A-Za-z0-9_./@-]*, and not a name that every report
+                         has, such as time_total_s or checkpoint_bytes; the same
+                         names in the same order on every rank */
     double value;     /* of this rank; NaN is recorded, with a warning */
 } raytrain_metric;
 
 /*
  * COLLECTIVE. End one training iteration: combine the metrics over all ranks (rank 0's
- * value, mean, min, max are recorded), save ck unless it is NULL (on all ranks or
- * none), and agree on whether to stop. ck is consumed, also on failure.
+ * value, the mean, the minimum and the maximum are recorded), save ck unless it is NULL
+ * (on all ranks or none), and agree on whether to stop. ck is consumed, even on
+ * failure.
  *
  * With run_config.checkpoint_config.mode = "async", the default, it copies the tensors'
- * data and returns; they are written in the background, one checkpoint after the other.
- * The checkpoint is durable once a later report with a checkpoint, or the end of the
- * run, has waited for it. With "sync" it is durable when this returns RAYTRAIN_OK.
+ * data and returns. They are written in the background, one checkpoint after the other;
+ * a later report with a checkpoint, or the end of the run, waits until the checkpoint
+ * is durable. With "sync" it is durable when this returns RAYTRAIN_OK.
  *
- * A failed save leaves earlier checkpoints as they were, and is RAYTRAIN_ESTORAGE on
- * every rank: of this report ("sync"), or of a later one or the end of the run
- * ("async").
+ * A failed save leaves earlier checkpoints as they were. It is RAYTRAIN_ESTORAGE on
+ * every rank: with "sync" of this report, with "async" of a later one or at the end of
+ * the run.
  */
 RAYTRAIN_API int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
                                  size_t n_metrics, raytrain_checkpoint *ck);
 
 /*
- * COLLECTIVE. The same with metrics that rank 0 alone has: its names and values are
- * recorded, as if every rank had reported them, and the metrics of the other ranks are
- * ignored. All ranks make this call, or all make raytrain_report().
+ * COLLECTIVE. The same with the metrics of rank 0 only: its names and values are
+ * recorded as if every rank had reported them, and the metrics of other ranks are
+ * ignored. Either all ranks make this call, or all call raytrain_report().
  */
 RAYTRAIN_API int raytrain_report_rank0(raytrain_context *ctx,
                                        const raytrain_metric metrics[],
                                        size_t n_metrics, raytrain_checkpoint *ck);
 
-/* Bytes of a metric's text, and elements of its vector. */
+/* The limits of a metric: bytes of a text, elements of a vector. */
 #define RAYTRAIN_METRIC_TEXT_MAX 4096
 #define RAYTRAIN_METRIC_VECTOR_MAX 1024
 
 /*
  * Metrics that are not combined over the ranks: an exact integer, a text (UTF-8, at most
  * RAYTRAIN_METRIC_TEXT_MAX bytes), a small vector (1 to RAYTRAIN_METRIC_VECTOR_MAX
- * elements). They are part of the next report, whether that succeeds or not; the values
- * of rank 0 are recorded, those of other ranks are ignored. A name that is set again
- * before the report gets the later value; it must not be the name of a number in the
- * same report. Checkpoints do not have them, and run_config.stop does not see them.
- * RAYTRAIN_EINVAL for a bad name, a text that is too long or not UTF-8, or another
- * number of elements.
+ * elements). They are part of the next report, even if that fails; the values of rank 0
+ * are recorded, those of other ranks are ignored. A name that is set again before the
+ * report gets the later value; it must not be the name of a number in the same report.
+ * They are not stored in checkpoints, and run_config.stop ignores them. RAYTRAIN_EINVAL
+ * for a bad name, a text that is too long or not UTF-8, or a wrong number of elements.
  */
 RAYTRAIN_API int raytrain_set_metric_int64(raytrain_context *ctx, const char *name,
                                            int64_t value);
@@ -618,20 +630,21 @@ RAYTRAIN_API int raytrain_set_metric_vector(raytrain_context *ctx, const char *n
                                             const double values[], size_t n);
 
 /*
- * COLLECTIVE. Wait until every checkpoint that was reported is durable: on the storage
+ * COLLECTIVE. Wait until every reported checkpoint is durable, that is, on the storage
  * of the run, where it survives the loss of all nodes. RAYTRAIN_ESTORAGE on every rank
- * if one could not be saved.
+ * if one of them could not be saved.
  */
 RAYTRAIN_API int raytrain_checkpoint_wait(raytrain_context *ctx);
-/* The training_iteration of the newest checkpoint of this run that is durable, as far
- * as this rank knows; 0: none is. Not the same on every rank at any moment, so do not
- * decide about collective calls by it. */
+/* The training_iteration of the newest durable checkpoint of this run, as far as this
+ * rank knows; 0 if there is none. It may differ between ranks, so do not decide about
+ * collective calls by it. */
 RAYTRAIN_API int64_t raytrain_durable_iteration(const raytrain_context *ctx);
 
 /*
  * True once a stop was requested (by a signal, by the approaching end of the
- * allocation, or by run_config.stop) and a report has passed that to all ranks. Same on
- * every rank. Changes only inside raytrain_report().
+ * allocation, or by run_config.stop) and a report has passed the request on to all
+ * ranks. Same on every rank; changes only inside raytrain_report(). False if ctx is
+ * NULL.
  */
 RAYTRAIN_API bool raytrain_should_stop(const raytrain_context *ctx);
 
@@ -654,26 +667,28 @@ RAYTRAIN_API bool raytrain_should_stop(const raytrain_context *ctx);
  *
  * A training function that calls this is not stopped without a checkpoint: if a report
  * without one has passed on the request to stop, this becomes true, and
- * raytrain_should_stop() after the following report.
+ * raytrain_should_stop() becomes true with the next report.
  */
 RAYTRAIN_API bool raytrain_should_checkpoint(raytrain_context *ctx);
 
-/* Reports so far, over all attempts; 0 on a fresh start. Same on every rank. */
+/* The number of reports so far, over all attempts; 0 on a fresh start. Same on every
+ * rank. */
 RAYTRAIN_API int64_t raytrain_training_iteration(const raytrain_context *ctx);
 
 /*
- * The expected number of iterations, over all attempts: for the display
- * of progress, which shows how much is done and how long the rest takes. It ends nothing.
- * Not collective; that of rank 0 counts. A later call replaces it; 0: the number is not
- * known any more. RAYTRAIN_EINVAL if it is negative.
+ * Set the expected number of iterations, over all attempts. The display of progress
+ * shows it and estimates the remaining time; it does not limit the run. Not collective;
+ * the value of rank 0 is used. A later call replaces it; 0 means that the number is
+ * unknown. RAYTRAIN_EINVAL if it is negative.
  */
 RAYTRAIN_API int raytrain_set_total(raytrain_context *ctx, int64_t iterations);
 
 /* ---- Random numbers ---- */
 /*
  * Counter-based streams (Philox4x32-10, Salmon et al., SC11), seeded by `seed` of the
- * configuration. RANK is this worker's own stream; SHARED yields the same numbers on
- * every rank as long as all make the same calls. Checkpoints contain the state of both.
+ * configuration. RAYTRAIN_STREAM_RANK is this worker's own stream;
+ * RAYTRAIN_STREAM_SHARED yields the same numbers on every rank as long as all ranks
+ * make the same calls. Checkpoints contain the state of both.
  */
 typedef enum raytrain_stream { RAYTRAIN_STREAM_RANK, RAYTRAIN_STREAM_SHARED } raytrain_stream;
 
@@ -685,98 +700,106 @@ RAYTRAIN_API double raytrain_random_normal(raytrain_context *ctx, raytrain_strea
 
 /*
  * COLLECTIVE. This worker's shard of the dataset `name` of the configuration, at the
- * position in the checkpoint of this attempt. NULL on failure. Owned by ctx. If a stop is
- * asked for while text is converted, it fails with RAYTRAIN_ESTOPPED: then return.
+ * position that is recorded in the checkpoint from which this attempt starts. Owned by
+ * ctx. NULL on failure; with RAYTRAIN_ESTOPPED from raytrain_last_status() if a stop
+ * was requested while text was converted: then return from the training function.
  *
- * Over all workers, each row is delivered once per epoch. The order depends on seed and
- * epoch alone: global batch k of an epoch has the same rows on any number of workers as
- * long as workers x batch size is the same.
+ * Over all workers, each row is delivered once per epoch. The order depends only on the
+ * seed and the epoch: global batch k of an epoch has the same rows on any number of
+ * workers, as long as the number of workers times the batch size stays the same.
  */
 RAYTRAIN_API raytrain_dataset *raytrain_get_dataset_shard(raytrain_context *ctx,
                                                           const char *name);
-RAYTRAIN_API uint64_t raytrain_dataset_rows(const raytrain_dataset *ds); /* global */
-/* Epochs completed: 0 at first. Same on every rank. */
+/* The number of rows over all workers. */
+RAYTRAIN_API uint64_t raytrain_dataset_rows(const raytrain_dataset *ds);
+/* The number of completed epochs, 0 at first. Same on every rank. */
 RAYTRAIN_API uint64_t raytrain_dataset_epoch(const raytrain_dataset *ds);
-/* dtype and shape of one row of a column; data is NULL. */
+/* Get dtype and shape of one row of a column; data is NULL. */
 RAYTRAIN_API int raytrain_dataset_column_info(raytrain_dataset *ds, const char *column,
                                               raytrain_tensor *row);
-/* The number of rows in a batch, the same on every rank. Required before next. */
+/* Set the number of rows that each worker gets in a batch, the same on every rank.
+ * Required before raytrain_dataset_next(). */
 RAYTRAIN_API int raytrain_dataset_set_batch_size(raytrain_dataset *ds, uint64_t rows);
 /*
  * Advance to the next batch. *rows is this worker's number of rows: the batch size,
- * except in the last batch of an epoch, in which the remaining rows are split evenly and
- * a worker may get fewer, even 0. All ranks get the same number of batches. RAYTRAIN_END
- * ends the epoch (*rows is 0); the following call starts the next one. The key last_batch
- * of the dataset changes this: "drop" leaves the remaining rows out, "pad" fills the batch
- * of each worker up with rows from the epoch's start, which come last.
+ * except in the last batch of an epoch, in which the remaining rows are divided evenly,
+ * so that a worker may get fewer or none. All ranks get the same number of batches.
+ * RAYTRAIN_END ends the epoch (*rows is 0); the following call starts the next one. The
+ * key last_batch of the dataset changes the last batch: "drop" leaves the remaining
+ * rows out; "pad" fills the batch of each worker with rows from the epoch's start,
+ * which come last.
  */
 RAYTRAIN_API int raytrain_dataset_next(raytrain_dataset *ds, uint64_t *rows);
 /*
- * From the next batch on, and until this is called again, columns are in GPU memory
- * (RAYTRAIN_CUDA), or in host memory; there is no current batch until then. Not collective.
- * Batches are still read and preprocessed on the host. What raytrain_dataset_column() returns is
- * on the GPU, as its tensor says: numbers, and the codes of words. raytrain_dataset_ragged()
- * returns host memory as before; RAYTRAIN_ETYPE if all columns are for it.
+ * Have batches in memory of a GPU (RAYTRAIN_CUDA, RAYTRAIN_HIP), or in host memory
+ * again (RAYTRAIN_HOST and 0), from the next batch on; until then there is no current
+ * batch. Not collective. Batches are still read and preprocessed on the host.
+ * raytrain_dataset_column() then returns tensors on the GPU: numbers, and the codes of
+ * words. raytrain_dataset_ragged() returns host memory as before; RAYTRAIN_ETYPE if all
+ * columns are for that function.
  *
- * A batch is copied ahead, by way of pinned memory, while the GPU works on the one before;
- * next does not wait for the copy, but orders the caller's stream ("Memory of devices"
- * above) after it. Work on a batch that is in this stream when next is called may go on:
- * its memory is used again only after that. Work in other streams must be ordered with this
- * one: after next, and before the next call. The process has twice the bytes of a batch on
- * the GPU, and as much pinned memory on the host.
+ * The next batch is copied, through pinned memory, while the GPU works on the current
+ * one. raytrain_dataset_next() does not wait for the copy: what the process queues
+ * later on its stream ("Memory of devices" above) comes after it. Work that is still in
+ * this stream at the next call may still use the batch, whose memory is reused after
+ * that work. Work in other streams must be ordered with this stream, after the call
+ * that delivered the batch and before the next call. The process has memory for two
+ * batches on the GPU, and as much pinned memory on the host.
  *
- * Errors as of "Memory of devices": RAYTRAIN_EINVAL if the GPU is not there,
- * RAYTRAIN_ENOTSUP without its library, RAYTRAIN_ENOMEM if there is not enough memory on it,
- * then of next.
+ * Errors: RAYTRAIN_EINVAL if the GPU does not exist, RAYTRAIN_ENOTSUP without its
+ * library, others as in "Memory of devices"; later, from raytrain_dataset_next(),
+ * RAYTRAIN_ENOMEM if the GPU does not have enough memory.
  */
 RAYTRAIN_API int raytrain_dataset_to_device(raytrain_dataset *ds, raytrain_device device,
                                             int device_id);
-/* How many rows at the end of the current batch are there only to fill it up. */
+/* The number of rows at the end of the current batch that "pad" has added; 0
+ * otherwise. */
 RAYTRAIN_API uint64_t raytrain_dataset_padding(const raytrain_dataset *ds);
 /*
- * A column of the current batch; shape[0] is *rows. Valid until the next call of next. Of
- * a column of words, the code of each row's word (int32), -1 if it is missing.
- * RAYTRAIN_ETYPE for columns that are for raytrain_dataset_ragged().
+ * Get a column of the current batch; shape[0] is *rows. For a column of words it has
+ * the code of each row's word (int32), -1 if the word is missing. Valid until the next
+ * call of raytrain_dataset_next(). RAYTRAIN_ETYPE for a column of texts or of sparse
+ * vectors.
  */
 RAYTRAIN_API int raytrain_dataset_column(raytrain_dataset *ds, const char *column,
                                          raytrain_tensor *tensor);
-/* How many words a column of words has, in all rows of all workers: their codes are 0 to
- * *n - 1, the same on every rank. RAYTRAIN_ETYPE for other columns. */
+/* Get the number of words of a column of words, in all rows of all workers: their codes
+ * are 0 to *n - 1, the same on every rank. RAYTRAIN_ETYPE for other columns. */
 RAYTRAIN_API int raytrain_dataset_words(raytrain_dataset *ds, const char *column,
                                         uint64_t *n);
-/* The word of a code, which ends with a NUL; *bytes (may be NULL) is its length. NULL if
- * there is no such word. Owned by ds. */
+/* The word of a code, which ends with a NUL; *bytes gets its length, unless bytes is
+ * NULL. NULL if there is no such word. Owned by ds. */
 RAYTRAIN_API const char *raytrain_dataset_word(raytrain_dataset *ds, const char *column,
                                                int64_t code, uint64_t *bytes);
 
-/* Rows with any number of elements: row i has values[k], k from offsets[i] on, up to but
- * not including offsets[i + 1]. */
+/* Rows with any number of elements: row i has the elements values[offsets[i]] to
+ * values[offsets[i + 1] - 1]. */
 typedef struct raytrain_ragged {
     uint64_t rows;
-    const uint64_t *offsets; /* rows + 1, from 0 on */
+    const uint64_t *offsets; /* rows + 1 of them; the first is 0 */
     const void *values;
-    raytrain_dtype dtype; /* of texts RAYTRAIN_UINT8: their bytes */
-    /* Sparse vectors: the place of each value in its vector, and how long vectors are. Of
-     * texts: NULL, and 0. */
+    raytrain_dtype dtype; /* RAYTRAIN_UINT8 for the bytes of texts */
+    /* For sparse vectors: the place of each value in its vector, and the length of all
+     * vectors. For texts: NULL and 0. */
     const uint32_t *indices;
     uint64_t length;
 } raytrain_ragged;
 
-/* A column of texts or of sparse vectors of the current batch. Valid until the next call
- * of next. RAYTRAIN_ETYPE for other columns. */
+/* Get a column of texts or of sparse vectors of the current batch. Valid until the next
+ * call of raytrain_dataset_next(). RAYTRAIN_ETYPE for other columns. */
 RAYTRAIN_API int raytrain_dataset_ragged(raytrain_dataset *ds, const char *column,
                                          raytrain_ragged *out);
 
 /* ---- Batch mappers ---- */
 
 /*
- * The function of a preprocessor batch_mapper: it changes the columns of a batch of rows,
- * adds some and removes others. What it leaves alone stays. It is found by its name,
+ * The function of a preprocessor batch_mapper: it changes, adds and removes columns of
+ * a batch of rows. Other columns stay as they are. It is found by its name,
  *
  *     preprocessor = ( { batch_mapper = { function = "add_ratio"; }; } );
  *
- * in the shared object of the training function, of the predict function, or in the one
- * that the key `library` names:
+ * in the shared object of the training function or of the predict function, or in the
+ * one that the key `library` names:
  *
  *     int add_ratio(raytrain_batch *batch)
  *     {
@@ -793,68 +816,72 @@ RAYTRAIN_API int raytrain_dataset_ragged(raytrain_dataset *ds, const char *colum
  *         return rc;
  *     }
  *
- * It is called with no rows first, and maybe again, which says what columns it makes and
- * removes: the same in each batch. What it makes of a row depends on that row alone, since
- * batches have other rows on other numbers of workers. Any value but 0 fails the call that
- * needs the batch; if it is the status of a call below, its reason is reported.
+ * It is called first with a batch without rows, maybe more than once, to find out which
+ * columns it adds and removes; it must do the same in each batch. The result for a row
+ * must depend on that row alone, since the rows of a batch depend on the number of
+ * workers. If it returns a value other than 0, the call that needs the batch fails; if
+ * this value is the status of a call below, the sentence of that call is reported.
  *
- * It runs in a thread of its own, which reads a batch ahead, and in the thread of the
- * training function; in several at once if several datasets are in use. So it keeps
- * nothing in static variables, and calls no other function of this header than these.
+ * It runs in a thread that reads the next batch, and in the thread of the training
+ * function; in several threads at once if several datasets are in use. So it must not
+ * use static variables, or call functions of this header other than raytrain_batch_*().
  */
 typedef int (*raytrain_map_func)(raytrain_batch *batch);
 
 /* 0 if batch is NULL. */
 RAYTRAIN_API uint64_t raytrain_batch_rows(const raytrain_batch *batch);
 /*
- * A column as it is before the function: as raytrain_dataset_column(). The numbers may be
- * changed in place, the codes of words may not. Valid until the function returns.
+ * Get a column as it was before the function, like raytrain_dataset_column(). Numbers
+ * may be changed in place, codes of words may not. Valid until the function returns.
  */
 RAYTRAIN_API int raytrain_batch_column(raytrain_batch *batch, const char *column,
                                        raytrain_tensor *tensor);
-/* How many words a column of words has: codes are 0 to *n - 1. */
+/* Get the number of words of a column of words: codes are 0 to *n - 1. */
 RAYTRAIN_API int raytrain_batch_words(raytrain_batch *batch, const char *column,
                                       uint64_t *n);
-/* The word of a code: as raytrain_dataset_word(). */
+/* The word of a code, like raytrain_dataset_word(). */
 RAYTRAIN_API const char *raytrain_batch_word(raytrain_batch *batch, const char *column,
                                              int64_t code, uint64_t *bytes);
-/* A column of texts or of sparse vectors: as raytrain_dataset_ragged(). */
+/* Get a column of texts or of sparse vectors, like raytrain_dataset_ragged(). */
 RAYTRAIN_API int raytrain_batch_ragged(raytrain_batch *batch, const char *column,
                                        raytrain_ragged *out);
 
 /*
- * A column of numbers, new or in place of the one of this name: dtype and shape of a row
- * (ndim 0: a number; shape may be NULL then). *data is for all rows of the batch, dense,
- * and has any values; the function fills it before it returns. A name is made once.
+ * Add a column of numbers, or replace the one of this name. dtype, ndim and shape
+ * describe a row (ndim 0: a number; shape may then be NULL). *data has room for all
+ * rows of the batch, dense, with undefined values; the function fills it before it
+ * returns. Each name may be added once.
  */
 RAYTRAIN_API int raytrain_batch_output(raytrain_batch *batch, const char *name,
                                        raytrain_dtype dtype, int ndim,
                                        const uint64_t shape[], void **data);
-/* The same for a column of words, of which there are n, the same in each batch: the
- * function fills in the code of each row's word, 0 to n - 1, -1 if it is missing. The
- * words, which differ from each other, are copied. */
+/* The same for a column of words. There are n different words, the same in each batch;
+ * they are copied. The function fills *codes with the code of each row's word, 0 to n -
+ * 1, or -1 if the word is missing. */
 RAYTRAIN_API int raytrain_batch_output_words(raytrain_batch *batch, const char *name,
                                              const char *const words[], size_t n,
                                              int32_t **codes);
-/* The same for a column of texts, or of sparse vectors if `length` is not 0: dtype and
- * length are the same in each batch, and the indices of a row rise. All is copied. `rows`
- * is that of the batch; if it is 0, the pointers may be NULL. */
+/* The same for a column of texts, or of sparse vectors if rows->length is not 0. dtype
+ * and length are the same in each batch, and the indices of a row ascend. Everything is
+ * copied. rows->rows is the number of rows of the batch; if it is 0, the pointers may
+ * be NULL. */
 RAYTRAIN_API int raytrain_batch_put_ragged(raytrain_batch *batch, const char *name,
                                            const raytrain_ragged *rows);
-/* Remove a column. It can still be read in this call of the function. */
+/* Remove a column. The function can still read it until it returns. */
 RAYTRAIN_API int raytrain_batch_remove(raytrain_batch *batch, const char *column);
-/* The reason of a failure, for `return raytrain_batch_fail(batch, RAYTRAIN_EINVAL, "an age
- * is negative")`: returns status, or RAYTRAIN_EFAILED if that is none of a failure. */
+/* Give the reason of a failure, as in `return raytrain_batch_fail(batch,
+ * RAYTRAIN_EINVAL, "an age is negative")`. Returns status, or RAYTRAIN_EFAILED if that
+ * is not the status of a failure. */
 RAYTRAIN_API int raytrain_batch_fail(raytrain_batch *batch, int status,
                                      const char *sentence);
 
 /* ---- Predictions ---- */
 
 /*
- * A predict function gets the rows of an input in batches, and says for each row what
- * the model of the checkpoint, raytrain_get_checkpoint(ctx), makes of it. It runs on
- * every worker of raytrain-predict, each with other rows; the predictions become one
- * file, in the order of the input.
+ * A predict function gets the rows of an input in batches, and predicts each row with
+ * the model of the checkpoint, raytrain_get_checkpoint(ctx). It runs on every worker of
+ * raytrain-predict, each with different rows; the predictions become one file, in the
+ * order of the input.
  *
  *     raytrain_predictor_output(p, "probability", RAYTRAIN_FLOAT32, 1, &classes);
  *     while ((rc = raytrain_predictor_next(p, &rows)) == RAYTRAIN_OK) {
@@ -864,33 +891,36 @@ RAYTRAIN_API int raytrain_batch_fail(raytrain_batch *batch, int status,
  *     }
  *     return rc == RAYTRAIN_END ? 0 : rc;
  *
- * Batches are the same rows on any number of workers, and what is put for a row may
- * depend on its batch alone: then so are the predictions, also after an interruption.
- * The function must not communicate with other workers between batches, since they need
- * not have the same number of them.
+ * A batch has the same rows on any number of workers. The prediction for a row may
+ * depend only on its batch, so that predictions are the same on any number of workers
+ * and after an interruption. The function must not communicate with other workers
+ * between batches, since workers may have different numbers of batches.
  */
 typedef int (*raytrain_predict_func)(raytrain_context *ctx, raytrain_predictor *p);
 
-/* An output: the name of a column of the predictions, dtype and shape of one row (ndim 0:
- * a number; shape may be NULL then). Before the first next, on every rank the same. */
+/* Declare a column of the predictions: its name, and dtype and shape of one row (ndim
+ * 0: a number; shape may then be NULL). Before the first call of
+ * raytrain_predictor_next(), the same on every rank. */
 RAYTRAIN_API int raytrain_predictor_output(raytrain_predictor *p, const char *name,
                                            raytrain_dtype dtype, int ndim,
                                            const uint64_t shape[]);
-/* The number of rows in a batch that suits the model (default 1024), before the first
- * next. --batch-size of raytrain-predict overrides it; ask the first batch. */
+/* Set the number of rows in a batch (default 1024), before the first call of
+ * raytrain_predictor_next(). --batch-size of raytrain-predict overrides it, so use
+ * *rows of each batch. */
 RAYTRAIN_API int raytrain_predictor_set_batch_size(raytrain_predictor *p, uint64_t rows);
 /* The rows of the input, for raytrain_dataset_rows(), raytrain_dataset_column_info() and
- * raytrain_dataset_column(): columns of the current batch, valid until the next one.
- * Owned by p, which alone moves it. NULL if p is. */
+ * raytrain_dataset_column(). Columns are those of the current batch, valid until the
+ * next batch; only raytrain_predictor_next() advances it. Owned by p; NULL if p is
+ * NULL. */
 RAYTRAIN_API raytrain_dataset *raytrain_predictor_dataset(raytrain_predictor *p);
 /*
- * COLLECTIVE at the first call; later calls wait for the other workers from time to time.
- * Advance to the next batch of *rows rows, at least 1. RAYTRAIN_END: there are no more (or
- * a stop was requested), and *rows is 0; return 0 then. RAYTRAIN_EINVAL if an output of
- * the batch before was not put.
+ * Advance to the next batch, which has *rows rows, at least 1. RAYTRAIN_END if there
+ * are no more batches or a stop was requested; *rows is 0, and the function should
+ * return 0. RAYTRAIN_EINVAL if an output of the previous batch was not put. The first
+ * call is COLLECTIVE; later calls sometimes wait for the other workers.
  */
 RAYTRAIN_API int raytrain_predictor_next(raytrain_predictor *p, uint64_t *rows);
-/* One output of the current batch: *rows dense rows, which are copied. */
+/* Put one output for the current batch: *rows dense rows, which are copied. */
 RAYTRAIN_API int raytrain_predictor_put(raytrain_predictor *p, const char *name,
                                         const void *data);
 
@@ -905,8 +935,8 @@ typedef int (*raytrain_train_func)(raytrain_context *ctx);
  * returns 2.
  */
 RAYTRAIN_API int raytrain_main(int argc, char *argv[], raytrain_train_func train_func);
-/* The same for a program that raytrain-predict may start, too, and which is then a worker
- * with predict_func. Either function may be NULL: then it cannot be started so. */
+/* The same for a program that raytrain-predict may start, too, which then runs
+ * predict_func. If a function is NULL, the program cannot be started for it. */
 RAYTRAIN_API int raytrain_main_functions(int argc, char *argv[],
                                          raytrain_train_func train_func,
                                          raytrain_predict_func predict_func);

@@ -1,12 +1,13 @@
 /*
  * raytrain.hpp - raytrain.h for C++11 and later, with destructors and exceptions. Each
- * function does what the function of that name in raytrain.h does, which is the manual.
- * Functions that are not wrapped are called as in C:
+ * function does the same as the function of that name in raytrain.h, which documents
+ * it. Functions without a wrapper are called as in C:
  *
  *     ctx.check(raytrain_allgather(ctx, send, n_bytes, recv));
  *
- * No exception may leave the training function: run() returns the status of an error.
- * Other exceptions end the worker by std::terminate(), which prints them:
+ * No exception may leave the training function. run() catches a raytrain::error and
+ * returns its status; for other exceptions, std::terminate() prints them and ends the
+ * worker:
  *
  *     extern "C" RAYTRAIN_API int train_func(raytrain_context *ctx)
  *     { return raytrain::run(ctx, [](raytrain::context ctx) { ... }); }
@@ -73,7 +74,8 @@ struct tensor : raytrain_tensor {
     }
 };
 
-/* One to write, which is discarded unless it is moved into a report, or one to read. */
+/* A checkpoint to read, or one to write, which is discarded unless it is moved into a
+ * report. */
 class checkpoint {
     typedef void (*ending)(raytrain_checkpoint *);
     raytrain_context *ctx_;

@@ -6,9 +6,9 @@
  *                                    args = ["--digits", "3"]; } ); };
  *
  * The shared object is loaded by a process of its own, raytrain-callback, which runs
- * beside raytrain-run as long as the run goes on. Whatever happens in it, also a crash or
- * an endless loop, does not affect the run; if it is slow, it misses events. What it
- * prints is in RUN/logs/callback-FILE.log.
+ * beside raytrain-run during the run. A crash or an endless loop in it does not affect
+ * the run; if it is slow, it misses events. Its output is in
+ * RUN/logs/callback-FILE.log.
  *
  *     #include <raytrain_callback.h>
  *
@@ -28,8 +28,8 @@
  *         return &functions;
  *     }
  *
- * It is compiled with `cc -shared -fPIC -o print.so print.c`, and linked with nothing of
- * raytrain: raytrain-callback has the functions below.
+ * Compile it with `cc -shared -fPIC -o print.so print.c`. It needs no library of
+ * raytrain: raytrain-callback provides the functions below.
  */
 #ifndef RAYTRAIN_CALLBACK_H
 #define RAYTRAIN_CALLBACK_H
@@ -44,53 +44,54 @@ extern "C" {
 
 #define RAYTRAIN_CALLBACK_VERSION 1
 
-/* A report. It is valid until the function that got it returns. */
+/* A report. It is valid until the function to which it was passed returns. */
 typedef struct raytrain_callback_report raytrain_callback_report;
 
 /*
- * The functions of a callback; NULL: none. They are called one after the other by one
- * thread. `self` is what `create` has set, or NULL. Texts are UTF-8, and valid until the
- * function returns.
+ * The functions of a callback, each of which may be NULL. One thread calls them, one at
+ * a time. `self` is the value that `create` has set, or NULL. Texts are UTF-8, and
+ * valid until the function returns.
  */
 typedef struct raytrain_callback {
     int version; /* RAYTRAIN_CALLBACK_VERSION */
 
-    /* Once, before all others. argv[0] is the path of the shared object; the others are
-     * `args` of the configuration. Another result than 0 ends the callback. */
+    /* Called once, before all others. argv[0] is the path of the shared object,
+     * followed by `args` of the configuration. A result other than 0 ends the
+     * callback. */
     int (*create)(int argc, char **argv, void **self);
-    /* raytrain-run has begun, or continues the run. run: its name; path: the run
-     * directory. */
+    /* raytrain-run has begun or continues the run `run`, whose directory is `path`. */
     void (*on_start)(void *self, const char *run, const char *path);
-    /* A report has been made. */
+    /* The workers have made a report. */
     void (*on_report)(void *self, const raytrain_callback_report *report);
     /* Any other event: "attempt_start", "checkpoint", "rewind", "note", "attempt_end", or
-     * "lost" if events were missed. json: the whole event, see raytrain.cfg(5). */
+     * "lost" if the callback missed events. json is the whole event, see
+     * raytrain.cfg(5). */
     void (*on_event)(void *self, const char *event, const char *json);
-    /* raytrain-run ends. status: "finished", "stopped" or "failed"; json: the event with
-     * the Result. */
+    /* raytrain-run ends. status is "finished", "stopped" or "failed"; json is the event
+     * with the Result. */
     void (*on_end)(void *self, const char *status, const char *json);
-    /* Once, after all others. */
+    /* Called once, after all others. */
     void (*destroy)(void *self);
 
     void *reserved[8]; /* NULL */
 } raytrain_callback;
 
-/* What the shared object defines. */
+/* The function that the shared object defines. */
 RAYTRAIN_CALLBACK_API const raytrain_callback *raytrain_callback_library(void);
 
 /* ---- What it can call ---- */
 
-/* The number of the report, from 1 on. */
+/* The number of the report; the first is 1. */
 RAYTRAIN_CALLBACK_API int64_t
 raytrain_callback_iteration(const raytrain_callback_report *report);
 
-/* A number: a metric, with its value in result.json, or another key of
- * result.json. -1: there is none of this name. NaN and infinities are numbers. */
+/* Get a number: the value in result.json of a metric, or of another key. Returns 0, or
+ * -1 if there is no number of this name. NaN and infinities are numbers. */
 RAYTRAIN_CALLBACK_API int
 raytrain_callback_number(const raytrain_callback_report *report, const char *name,
                          double *value);
 
-/* A text; NULL: there is none of this name. */
+/* Get a text; NULL if there is none of this name. */
 RAYTRAIN_CALLBACK_API const char *
 raytrain_callback_text(const raytrain_callback_report *report, const char *name);
 

@@ -1,6 +1,7 @@
 /*
- * raytrain_mpi.h - the calls that involve MPI. Include it after mpi.h, or instead of it:
- * then a C++ program does without the C++ bindings of MPI, which need another library.
+ * raytrain_mpi.h - the calls that involve MPI. Include it after mpi.h, or instead of
+ * mpi.h: then a C++ program does not use the C++ bindings of MPI, which need another
+ * library.
  */
 #ifndef RAYTRAIN_MPI_H
 #define RAYTRAIN_MPI_H
@@ -26,10 +27,11 @@ extern "C" {
  * MPI_THREAD_MULTIPLE. Owned by ctx: do not free it, and do not call MPI_Finalize.
  * RAYTRAIN_ENOTSUP if the backend is not MPI; *comm is MPI_COMM_NULL then.
  *
- * MPI errors do not abort: the MPI call returns them. The first one on this
+ * MPI errors do not abort: the MPI call returns them. The first error on this
  * communicator, its duplicates or MPI_COMM_WORLD is recorded, and this worker's next
- * collective call of raytrain fails with it; so a training function need not check the
- * return codes of MPI. One that does, and can continue, sets MPI_ERRORS_RETURN.
+ * collective call of raytrain fails with it, so a training function need not check the
+ * return codes of MPI. If it checks them and can continue after an error, it sets
+ * MPI_ERRORS_RETURN.
  */
 RAYTRAIN_API int raytrain_mpi_comm(raytrain_context *ctx, MPI_Comm *comm);
 /* The same communicator as an integer of Fortran's MPI. */
