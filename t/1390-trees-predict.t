@@ -449,7 +449,7 @@ test_expect_success 'queries of LIBSVM rows make queries for a ranking, as in th
 	"$PYTHON" as_library.py rank.ubj rank-valid.svm rank:pairwise 1 2 3 4 5 6 &&
 	weighed | head -n 1 >>rank-train.svm &&
 	expect_status 3 train rank --name back --set params.objective=rank:pairwise 2>err &&
-	grep "query 0 begins at .*rank-train.svm:1, and comes back at .*rank-train.svm:61" err
+	grep "query 0 begins at .*rank-train.svm:1, and occurs again at .*rank-train.svm:61" err
 '
 test_expect_success 'a file to validate may have fewer features, and more are refused with their row' '
 	svm 1 60 >short-train.svm && echo "1 2:1" >short-valid.svm && train short 2>err &&

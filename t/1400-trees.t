@@ -223,13 +223,13 @@ rank () {
 	datasets = { train = { path = "$2"; }; };
 	EOF
 }
-test_expect_success 'a query that comes back in another file is refused, with both lines' '
+test_expect_success 'a query that occurs again in another file is refused, with both lines' '
 	mkdir queries && printf "1 qid:1 1:1\n0 qid:1 1:2\n" >queries/a.svm &&
 	printf "1 qid:2 1:1\n0 qid:1 1:2\n" >b.svm && gzip -c b.svm >queries/b.svm.gz &&
 	rank queries "queries/*svm*" label qid &&
 	for n in 1 2; do
 		expect_status 3 $run -n $n --name queries-$n -c queries.cfg 2>err &&
-		grep "query 1 begins at .*/a.svm:1, and comes back at .*/b.svm.gz:2" err ||
+		grep "query 1 begins at .*/a.svm:1, and occurs again at .*/b.svm.gz:2" err ||
 			return 1
 	done
 '
@@ -245,6 +245,6 @@ test_expect_success 'so it is in files whose rows are not lines' '
 	rank arrays arrays y q &&
 	expect_status 3 $run -n 2 --name arrays -c arrays.cfg 2>err &&
 	grep "query 2 begins at row 1 of .*/a.npy (the first one is 0)" err &&
-	grep "comes back at row 1 of .*/b.npy" err
+	grep "occurs again at row 1 of .*/b.npy" err
 '
 test_done

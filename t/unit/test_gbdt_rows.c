@@ -279,18 +279,15 @@ static void queries_are(const char *path, const char *qid, const char *const tex
 static void a_query_that_comes_back_is_refused_with_both_lines(void **state)
 {
     static const char *const NUMBERS[] = {
-        "query 7 begins at back.csv:3, and comes back "
-        "at back.csv:8",
+        "query 7 begins at back.csv:3, and occurs again at back.csv:8",
         "sort the rows by column \"q\"", NULL};
-    static const char *const WORDS[] = {"query \"x\" begins at words.csv:3, and comes "
-                                        "back at words.csv:6",
+    static const char *const WORDS[] = {"query \"x\" begins at words.csv:3, and occurs "
+                                        "again at words.csv:6",
                                         NULL};
     static const char *const FILES[] = {
-        "query -3 begins at dir/a.svm:1, and comes back "
-        "at dir/b.svm:3",
-        NULL};
+        "query -3 begins at dir/a.svm:1, and occurs again at dir/b.svm:3", NULL};
     static const char *const LARGE[] = {"query 9007199254740993 begins at large.csv:3, "
-                                        "and comes back at large.csv:5",
+                                        "and occurs again at large.csv:5",
                                         NULL};
 
     (void)state;

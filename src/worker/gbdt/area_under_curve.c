@@ -1,7 +1,7 @@
 /*
  * area_under_curve.c - see area_under_curve.h. Members exchange their rows, so that
- * each has a range of scores, all ties of a score among them, and no member has many
- * more rows than it had before; then each adds up its part of the curve.
+ * each has one range of scores, with all rows of equal scores, and not many more rows
+ * than before. Then each adds up its part of the curve.
  */
 #include "gbdt/area_under_curve.h"
 
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scores by which a member describes its own ones. */
+/* The number of scores by which a member describes all of its own. */
 #define PROBES 64
 
-/* All rows of one score. */
+/* The rows that have the same score. */
 struct step {
     double score, positive, negative;
 };
@@ -38,7 +38,7 @@ static int step_compare(const void *a, const void *b)
                           &((const struct step *)b)->score);
 }
 
-/* Rows of one score become one step. */
+/* Sort the steps, and merge those of equal scores. */
 static void steps_sort(struct steps *s)
 {
     size_t n = 0;
@@ -77,8 +77,8 @@ static int curve_steps_make(struct steps *s, const struct curve_rows *rows,
 
 /* ---- The exchange ---- */
 
-/* Scores that divide all rows into about equal parts, one less than members: those of
- * member r are above bounds[r] and not above bounds[r - 1]. */
+/* Find the size - 1 scores that divide the rows of all members into about equal parts:
+ * the scores of member r are above bounds[r] and not above bounds[r - 1]. */
 static int bounds_find(struct comm *c, const struct steps *s, double *bounds,
                        struct error *err)
 {
@@ -109,7 +109,7 @@ static int bounds_find(struct comm *c, const struct steps *s, double *bounds,
     return rc;
 }
 
-/* How many steps each member sends to each: counts[from x size + to]. */
+/* The number of steps that each member sends to each: counts[from x size + to]. */
 static int counts_find(struct comm *c, const struct steps *s, const double *bounds,
                        uint64_t *counts, struct error *err)
 {
@@ -130,7 +130,7 @@ static int counts_find(struct comm *c, const struct steps *s, const double *boun
     return rc;
 }
 
-/* Steps for `to` among this member's own. */
+/* This member's steps that it sends to `to`. */
 static struct step *part_find(const struct steps *s, const uint64_t *mine, int to)
 {
     struct step *part = s->list;
@@ -193,8 +193,8 @@ static int steps_exchange(struct comm *c, struct steps *s, struct error *err)
 
 /* ---- The areas ---- */
 
-/* Weights of the rows of all members (sums), and of those with higher scores than all
- * of this member's (above). */
+/* The weights of the rows of all members (sums), and of those rows whose scores are
+ * higher than all of this member (above). */
 static int totals_find(struct comm *comm, const struct steps *s, double above[2],
                        double sums[2], struct error *err)
 {

@@ -9,7 +9,7 @@
 
 #include "comm/comm.h"
 
-/* Rows of this member. A row is positive if its label is above 0. */
+/* The rows of this member. A row is positive if its label is above 0. */
 struct curve_rows {
     const double *scores; /* NaN: below all others */
     const float *labels;
@@ -23,7 +23,8 @@ struct curve_area {
     double positives, negatives; /* weights of all rows */
 };
 
-/* COLLECTIVE over comm (NULL: this process has all rows). The same on every member. */
+/* COLLECTIVE over comm (NULL: this process has all rows), with the same result on every
+ * member. */
 int curve_area(struct comm *comm, const struct curve_rows *rows, struct curve_area *out,
                struct error *err);
 

@@ -1,6 +1,6 @@
 /*
- * columns.c - decides the use of each column of a dataset, checks it, and names the
- * features. Rows are read by rows_load.c.
+ * columns.c - decides what each column of a dataset is used for, checks it, and names
+ * the features. rows_load.c reads the rows.
  */
 #include "gbdt/columns.h"
 
@@ -35,7 +35,7 @@ static int fail_missing(const struct frame *schema, const char *dataset,
                      column, *what ? ", which is its " : "", what, names);
 }
 
-/* A column of words that should have numbers. `train`: it has in the training set. */
+/* A column of words that should have numbers; `train`: the training set has numbers. */
 static int fail_words(const struct gbdt_dataset *dataset, const struct frame_column *c,
                       bool train, struct error *err)
 {
@@ -66,7 +66,7 @@ static int feature_check(const struct gbdt_dataset *dataset,
                : fail_words(dataset, c, train, err);
 }
 
-/* Label, weight and query: one number a row. */
+/* Label, weight and query must have one number per row. */
 static int single_check(const struct frame *schema, const char *dataset,
                         const char *what, const char *column, struct error *err)
 {
@@ -211,7 +211,7 @@ static int feature_add(struct gbdt_columns *columns, const struct frame_column *
     add->width = gbdt_column_width(c);
     if (add->width > INT_MAX - columns->features)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "column \"%s\" has %llu features, which are too many", c->name,
+                         "column \"%s\" has %llu features, which is too many", c->name,
                          (unsigned long long)add->width);
     columns->features += add->width;
     columns->sparse = columns->sparse || c->kind == FRAME_SPARSE;
@@ -370,7 +370,7 @@ static bool is_categorical(const struct gbdt_config *cfg, const char *name)
     return false;
 }
 
-/* The column that feature `i` is of. */
+/* The column that has feature `i`. */
 static const char *feature_column(const struct gbdt_columns *columns, uint64_t i)
 {
     size_t k = 0;
@@ -380,7 +380,7 @@ static const char *feature_column(const struct gbdt_columns *columns, uint64_t i
     return columns->list[k].name;
 }
 
-/* "x_0" may be a column, and the first element of a column "x" of vectors. */
+/* "x_0" may be a column as well as the first element of a column "x" of vectors. */
 static int names_check(const struct gbdt_columns *columns,
                        const struct gbdt_features *features, struct error *err)
 {

@@ -10,10 +10,10 @@
 #include "frame/frame.h"
 #include "gbdt/gbdt_rows.h"
 
-/* With more features than this, they have no names. */
+/* If there are more features than this, they have no names. */
 #define GBDT_NAMES_MAX 65536
 
-/* The features first .. first + width - 1. */
+/* A column that has the features first .. first + width - 1. */
 struct gbdt_column {
     char name[RAYTRAIN_NAME_MAX + 1];
     uint64_t first, width;
@@ -23,18 +23,19 @@ struct gbdt_columns {
     struct gbdt_column *list;
     size_t n;
     uint64_t features;
-    bool sparse; /* one of them is sparse: rows are */
-    bool wide;   /* float32 does not hold the numbers of one of them */
-    /* The others; NULL: there is none. Borrowed. */
+    bool sparse; /* a column is sparse, so the rows are */
+    bool wide;   /* float32 cannot hold the numbers of a column */
+    /* Columns with another use; NULL: there is none. Borrowed. */
     const char *label, *weight, *qid, *margin;
-    /* LIBSVM text has them, and not the configuration: a dataset may lack them. */
+    /* They come from LIBSVM text, not from the configuration: a dataset may lack
+     * them. */
     bool weight_optional, qid_optional;
     char *const *exclude;
     size_t n_exclude;
     bool libsvm; /* its columns of weights and queries are not features in any case */
 };
 
-/* A dataset, for messages. `ds` NULL: they do not say where values are. */
+/* A dataset, for messages. Without `ds`, NULL, they do not say where values are. */
 struct gbdt_dataset {
     const char *name;
     const raytrain_dataset *ds;
@@ -46,20 +47,20 @@ struct gbdt_columns_use {
     struct gbdt_dataset dataset;
     const char *label;
     const struct gbdt_config *config;
-    /* The rows are LIBSVM text, which says what the weight of a row is, and its query:
-     * these are used without being named; the queries, if the objective `ranks`. */
+    /* The rows are LIBSVM text, whose weights are used without a name in the
+     * configuration; its queries too if the objective `ranks`. */
     bool libsvm, ranks;
 };
 
 /*
- * The training set: all columns of `schema` without another use are features, in their
- * order. RAYTRAIN_ENOTFOUND for a column of the configuration that is not there,
- * RAYTRAIN_ETYPE for one that has no numbers.
+ * For the training set: all columns of `schema` without another use are features, in
+ * their order. RAYTRAIN_ENOTFOUND if a column of the configuration does not exist,
+ * RAYTRAIN_ETYPE if it does not have numbers.
  */
 int gbdt_columns_find(const struct frame *schema, const struct gbdt_columns_use *use,
                       struct gbdt_columns *out, struct error *err);
-/* Another dataset has them, too. Its sparse vectors may be longer: what is in them
- * shows in their rows. */
+/* Checks that another dataset has these columns. Its sparse vectors may be longer: only
+ * their rows show whether the elements are features. */
 int gbdt_columns_check(const struct gbdt_columns *columns, const struct frame *schema,
                        const struct gbdt_dataset *dataset, struct error *err);
 /* The column of the weights, or of the queries, of a dataset; NULL: its rows have
@@ -68,20 +69,21 @@ const char *gbdt_columns_weight(const struct gbdt_columns *columns,
                                 const struct frame *schema);
 const char *gbdt_columns_qid(const struct gbdt_columns *columns,
                              const struct frame *schema);
-/* Has the dataset queries, as LIBSVM text says, that the objective has no use for? */
+/* True if LIBSVM text of this dataset has queries that the objective does not use. */
 bool gbdt_columns_spares_queries(const struct gbdt_columns *columns,
                                  const struct frame *schema);
-/* The columns of a dataset that are not used, "x, y", but for such queries and those
- * that the configuration excludes; empty: there is none. */
+/* The columns of a dataset that are not used, "x, y", without such queries and those
+ * that the configuration excludes; an empty text if there is none. */
 int gbdt_columns_unused(const struct gbdt_columns *columns, const struct frame *schema,
                         char *text, size_t size, struct error *err);
-/* Their names, and which are categories. RAYTRAIN_EINVAL: two have the same name. */
+/* The names of the features, and which are categories. RAYTRAIN_EINVAL: two have the
+ * same name. */
 int gbdt_columns_features(const struct gbdt_columns *columns,
                           const struct gbdt_config *cfg, struct gbdt_features *out,
                           struct error *err);
 void gbdt_columns_clear(struct gbdt_columns *columns);
 
-/* The elements of a row of numbers, or the length of a sparse vector. */
+/* The number of elements of a row, or the length of a sparse vector. */
 uint64_t gbdt_column_width(const struct frame_column *c);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * early_stopping.c - finds the metric and its direction, and counts rounds without
- * progress. The loop, gbdt_loop.c, acts on the answer.
+ * progress. gbdt_loop.c stops the training.
  */
 #include "gbdt/early_stopping.h"
 

@@ -1,9 +1,10 @@
 /*
- * early_stopping.h - is the training still making progress? By one metric, the last one
- * of the last dataset unless the configuration names another (XGBoost's rule).
+ * early_stopping.h - decides whether the training still makes progress, by one metric:
+ * the last one of the last dataset (XGBoost's rule) unless the configuration names
+ * another.
  *
- * Its memory is in every checkpoint, so that a run that is interrupted stops in the
- * same round as one that is not.
+ * Its state is in every checkpoint, so that an interrupted run stops in the same round
+ * as one without interruption.
  */
 #ifndef RAYTRAIN_GBDT_EARLY_STOPPING_H
 #define RAYTRAIN_GBDT_EARLY_STOPPING_H
@@ -19,9 +20,9 @@ struct early_stopping {
 
 void early_stopping_init(struct early_stopping *e, const struct gbdt_config *cfg);
 /*
- * The scores of a round, from 0 on. *stop: there was no progress for too long. A NaN is
- * never better. RAYTRAIN_EINVAL: the metric is not there, or all are of the training
- * set.
+ * Looks at the scores of a round; rounds count from 0. *stop: the metric has not
+ * improved for `patience` rounds. A NaN is never better. RAYTRAIN_EINVAL: no score is
+ * that metric, or there is only the training set.
  */
 int early_stopping_look(struct early_stopping *e, const struct gbdt_config *cfg,
                         const struct gbdt_scores *scores, int64_t round, bool *stop,

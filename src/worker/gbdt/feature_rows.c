@@ -1,4 +1,5 @@
-/* feature_rows.c - in order: which column has which feature, batches. */
+/* feature_rows.c - see feature_rows.h. In order: finding the column of each feature,
+ * by name and without names; batches. */
 #include "gbdt/feature_rows.h"
 
 #include <ctype.h>
@@ -14,8 +15,8 @@ struct source {
     char *name;
     bool sparse;
     raytrain_dtype dtype;
-    uint64_t elements; /* of a row */
-    uint32_t *places;  /* the feature that each element is; NO_FEATURE: none */
+    uint64_t elements; /* in a row */
+    uint32_t *places;  /* for each element, its feature or NO_FEATURE */
 };
 
 struct feature_rows {
@@ -23,7 +24,7 @@ struct feature_rows {
     size_t n_sources;
     uint64_t features;
     raytrain_dtype dtype;
-    bool sparse;     /* one of the sources is */
+    bool sparse;     /* one of the sources is sparse */
     double *scratch; /* values of a column */
     size_t scratch_room;
     size_t next;   /* frame_find_next() */
@@ -116,7 +117,7 @@ static struct source *source_add(struct feature_rows *f, const struct frame_colu
     return s;
 }
 
-/* The columns by their names, to find one among many. */
+/* An index of the columns by name. */
 struct names_index {
     const struct frame_column **list;
     size_t n;
@@ -143,8 +144,8 @@ static const struct frame_column *named_column_find(const struct names_index *in
     return found ? *found : NULL;
 }
 
-/* "x_12" is element 12 of a column "x" of vectors. One that ends before it is none of
- * the column, if that is dense; a sparse one has nothing there. */
+/* "x_12" is element 12 of a column "x" of vectors. Dense vectors that are shorter do
+ * not have it; in sparse ones it is missing in each row. */
 static const struct frame_column *find_element(const struct names_index *index,
                                                const char *feature, uint64_t *element)
 {
@@ -161,13 +162,14 @@ static const struct frame_column *find_element(const struct names_index *index,
     return c;
 }
 
-/* Such a column is a feature by its own name, as in the training (columns.h). */
+/* True if the name of the column is that of a feature, as in the training
+ * (columns.h). */
 static bool is_single(const struct frame_column *c)
 {
     return !is_vector(c) || c->kind == FRAME_SPARSE || elements_of(c) == 1;
 }
 
-/* Feature `i` of the model. */
+/* Find the place of feature `i` of the model. */
 static int feature_place(struct feature_rows *f, const struct frame *schema,
                          const struct names_index *index,
                          const struct feature_list *list, uint32_t i, struct error *err)
@@ -189,8 +191,8 @@ static int feature_place(struct feature_rows *f, const struct frame *schema,
     return 0;
 }
 
-/* A vector of another length than those of the training. What is in sparse ones shows
- * in their rows. */
+/* Refuse dense vectors that are longer than in the training. For sparse ones only the
+ * rows show it. */
 static int elements_check(const struct source *s, struct error *err)
 {
     for (uint64_t k = 0; k < s->elements && !s->sparse; k++)
@@ -228,7 +230,7 @@ static int places_by_names(struct feature_rows *f, const struct frame *schema,
 
 /* ---- Without names ---- */
 
-/* NULL: there is none, or several. */
+/* The column of vectors; NULL if there is none, or more than one. */
 static const struct frame_column *only_vector(const struct frame *schema)
 {
     const struct frame_column *found = NULL;
@@ -243,7 +245,7 @@ static const struct frame_column *only_vector(const struct frame *schema)
     return found;
 }
 
-/* All elements of a column are the next features, as far as the model has them. */
+/* Make the elements of a column the next features, up to the number of the model. */
 static int column_place(struct feature_rows *f, const struct frame_column *c,
                         const struct feature_list *list, struct error *err)
 {
@@ -362,7 +364,7 @@ static void feature_value_set(struct gbdt_rows *out, uint64_t i, double value)
         ((float *)out->values)[i] = (float)value;
 }
 
-/* The values of a column of the batch, in the scratch of f. NULL on failure. */
+/* Put the values of a column of the batch into the scratch of f. NULL on failure. */
 static const struct frame_column *column_convert(struct feature_rows *f,
                                                  const struct source *s,
                                                  const struct frame *batch,
@@ -372,8 +374,8 @@ static const struct frame_column *column_convert(struct feature_rows *f,
     uint64_t n;
 
     if (!c || !is_number_column(c) || c->row.dtype != s->dtype) {
-        error_set(err, RAYTRAIN_EINVAL, "the column \"%s\" is no longer what it was",
-                  s->name);
+        error_set(err, RAYTRAIN_EINVAL,
+                  "the column \"%s\" has changed its type or shape", s->name);
         return NULL;
     }
     n = s->sparse ? c->offsets[batch->rows] : batch->rows * s->elements;
@@ -413,7 +415,7 @@ static int dense_fill(struct feature_rows *f, const struct frame *batch,
     return 0;
 }
 
-/* An element of a sparse row, while it is sorted. */
+/* An element of a sparse row, for sorting. */
 struct element {
     uint32_t feature;
     double value;
@@ -438,9 +440,8 @@ static int row_no_feature(struct feature_rows *f, const struct source *s, uint64
                      (unsigned long long)f->features);
 }
 
-/* Elements of all sources at their places: first how many each row has, in offsets, and
- * then, if `all` is not NULL, the elements. offsets[row] is where the row's next one
- * goes. */
+/* Visit the elements of all sources. With `all` NULL, count those of each row in
+ * offsets; otherwise store them, each row's next one at offsets[row]. */
 static int elements_walk(struct feature_rows *f, const struct frame *batch,
                          uint64_t *offsets, struct element *all, struct error *err)
 {
@@ -469,7 +470,7 @@ static int elements_walk(struct feature_rows *f, const struct frame *batch,
     return 0;
 }
 
-/* The counts of all rows become where each row begins. */
+/* Turn the counts of all rows into the offsets at which each row begins. */
 static void offsets_sum(uint64_t *offsets, uint64_t rows)
 {
     uint64_t sum = 0;

@@ -1,23 +1,23 @@
 /*
- * gbdt_loop.c - the training loop of the trainers "xgboost" and "lightgbm": rows into
- * memory, a booster, and rounds, each of which is a report and maybe a checkpoint.
+ * gbdt_loop.c - the training loop of the trainers "xgboost" and "lightgbm". It reads
+ * rows into memory, makes a booster, and boosts rounds. Each round is a report, with a
+ * checkpoint if one is due.
  *
  * The members are the ranks that have rows of the training set; rank 0 always is one.
- * The others wait in the reports. Rank 0 tells all of them how each round went, so that
- * no decision can differ between ranks.
+ * The other ranks wait in the reports. Rank 0 sends the outcome of each round to all of
+ * them, so that ranks cannot decide differently.
  *
  * The life of a training of trees:
  *
- *   1. `raytrain-run --trainer xgboost` starts `raytrain-worker --trainer xgboost`. The
- *      library is opened before the group forms (xgboost/xgboost_library.c).
- *   2. Each rank reads its rows of every dataset into memory (rows_load.c, columns.c):
- *      adjacent rows, and queries in one piece.
- *   3. The booster (booster.h) connects the members, copies the rows into the library's
- *      matrices, and goes on with the model of the checkpoint, if there is one
- *      (model_record.c).
- *   4. A round: the library adds trees and evaluates them. Rank 0 broadcasts the scores,
- *      all ranks decide the same about early stopping (early_stopping.c), and report.
- *   5. If a checkpoint is due, or with the last round, rank 0 attaches the model's bytes.
+ * 1. `raytrain-run --trainer xgboost` starts `raytrain-worker --trainer xgboost`. The
+ * library is opened before the group forms (xgboost/xgboost_library.c). 2. Each rank
+ * reads its rows of every dataset into memory (rows_load.c, columns.c): adjacent rows,
+ * and queries in one piece. 3. The booster (booster.h) connects the members, copies the
+ * rows into the library's matrices, and continues the model of the checkpoint, if
+ * there is one (model_record.c). 4. A round: the library adds trees and evaluates them.
+ * Rank 0 broadcasts the scores, all ranks decide the same about early stopping
+ * (early_stopping.c), and report. 5. If a checkpoint is due, or with the last round,
+ * rank 0 attaches the model's bytes.
  */
 #include "loop/loop.h"
 
@@ -42,17 +42,17 @@
 #include "util/fault.h"
 #include "util/fs.h"
 
-/* How a round went, as rank 0 knows it. */
+/* The outcome of a round, which rank 0 sends to all. */
 struct outcome {
     struct gbdt_scores scores;
-    bool full; /* no tree can be added */
+    bool full; /* the library cannot add another tree */
 };
 
 struct training {
     raytrain_context *ctx;
     const struct booster_ops *ops;
     const struct gbdt_config *cfg;
-    struct comm *comm, *members; /* all ranks; NULL if it is not a member */
+    struct comm *comm, *members; /* all ranks; the members, NULL on other ranks */
     struct gbdt_columns columns;
     struct gbdt_features features;
     struct gbdt_rows *sets; /* the training set, and then the others */
@@ -65,7 +65,7 @@ struct training {
     bool noted_queries;
 };
 
-/* ---- What the library and the reading of rows say ---- */
+/* ---- Messages of the library, and requests to stop while rows are read ---- */
 
 /* Everything except rank 0's warnings goes to the log of this worker, where the library
  * would print it by itself. */
@@ -104,7 +104,7 @@ static int block_begins(void *arg, struct error *err)
 
 /* ---- Rows ---- */
 
-/* The column of the labels: of the trainer, of the dataset, or by its name. */
+/* The column of the labels: that of the trainer, of the dataset, or "label". */
 static const char *label_of(const struct training *t, const struct dataset_config *ds)
 {
     if (t->cfg->label)
@@ -112,7 +112,7 @@ static const char *label_of(const struct training *t, const struct dataset_confi
     return ds->label ? ds->label : GBDT_LABEL;
 }
 
-/* COLLECTIVE: all rows in their order, for each rank. */
+/* COLLECTIVE: open a dataset of which each rank gets all rows in their order. */
 static int dataset_begin(struct training *t, const struct dataset_config *cfg,
                          raytrain_dataset **ds, struct error *err)
 {
@@ -137,7 +137,7 @@ static int dataset_begin(struct training *t, const struct dataset_config *cfg,
     return dataset_compare(*ds, t->comm, err);
 }
 
-/* The columns are those of the training set, which is the first one. */
+/* Take the columns from the training set, which comes first, and check the others. */
 static int columns_settle(struct training *t, const struct dataset_config *cfg,
                           bool libsvm, raytrain_dataset *ds, struct error *err)
 {
@@ -157,7 +157,8 @@ static int columns_settle(struct training *t, const struct dataset_config *cfg,
     return 0;
 }
 
-/* What is not used, on rank 0. Queries of LIBSVM text are a matter of the objective. */
+/* On rank 0, name what is not used: columns, and queries of LIBSVM text if the
+ * objective does not rank. */
 static int training_unused_note(struct training *t, const struct dataset_config *cfg,
                                 const raytrain_dataset *ds, struct error *err)
 {
@@ -184,8 +185,8 @@ static int training_unused_note(struct training *t, const struct dataset_config 
     return 0;
 }
 
-/* COLLECTIVE: this rank's rows of a dataset: a part of the training set for each rank,
- * and one of any other dataset for each member. */
+/* COLLECTIVE: read this rank's rows of a dataset. Each rank has a part of the training
+ * set, each member a part of every other dataset. */
 static int rows_read(struct training *t, const struct dataset_config *cfg,
                      raytrain_dataset *ds, struct gbdt_rows *rows, struct error *err)
 {
@@ -239,7 +240,7 @@ static int members_find(struct training *t, struct error *err)
     return 0;
 }
 
-/* COLLECTIVE: the training set, then the others in their order. */
+/* COLLECTIVE: load the training set, then the others in their order. */
 static int datasets_load(struct training *t, struct error *err)
 {
     const struct train_config *cfg = t->ctx->env.config;
@@ -261,8 +262,8 @@ static int datasets_load(struct training *t, struct error *err)
 
 /* ---- The booster ---- */
 
-/* A training that was complete goes on if the configuration has more rounds now, or
- * more patience: from the best round, whose model it kept. */
+/* A complete training continues if the configuration now has more rounds or more
+ * patience. It continues from the best round, whose model it kept. */
 static void restored_settle(struct training *t)
 {
     struct model_record *r = &t->record;
@@ -277,8 +278,8 @@ static void restored_settle(struct training *t)
         r->round = r->early.best_round + 1;
 }
 
-/* A model asks about features by their numbers: with other columns it would learn, and
- * predict, nonsense. */
+/* A model knows features by their numbers: with other columns, what it learns and
+ * predicts would be wrong. */
 static int training_features_check(const struct training *t, raytrain_checkpoint *ck,
                                    struct error *err)
 {
@@ -299,7 +300,7 @@ static int training_features_check(const struct training *t, raytrain_checkpoint
     return rc;
 }
 
-/* The model and the memory of the checkpoint that the attempt starts from. */
+/* Load the model and its record from the checkpoint that the attempt starts from. */
 static int restore(struct training *t, void **bytes, size_t *n, struct error *err)
 {
     raytrain_checkpoint *ck = raytrain_get_checkpoint(t->ctx);
@@ -315,7 +316,7 @@ static int restore(struct training *t, void **bytes, size_t *n, struct error *er
     return 0;
 }
 
-/* COLLECTIVE over the members: the library gets all rows. */
+/* COLLECTIVE over the members: make the booster, and give it all rows. */
 static int booster_make(struct training *t, const void *bytes, size_t n,
                         struct error *err)
 {
@@ -372,7 +373,7 @@ static int importance_get(struct training *t, int rounds, struct gbdt_importance
     return t->ops->importance(&t->booster, rounds, to, err);
 }
 
-/* Rank 0. The last one has the best round's model. */
+/* Rank 0: take the model; in the last round, that of the best round. */
 static int model_take(struct training *t, bool last, struct error *err)
 {
     const struct early_stopping *early = &t->record.early;
@@ -406,7 +407,7 @@ static int checkpoint_make(struct training *t, bool last, raytrain_checkpoint **
 
 /* ---- Rounds ---- */
 
-/* COLLECTIVE. Sets t->outcome, the same on every rank. */
+/* COLLECTIVE: boost a round, and set t->outcome to the same on every rank. */
 static int round_boost(struct training *t, struct error *err)
 {
     int round = (int)t->record.round;
@@ -498,7 +499,7 @@ static int training_begin(struct training *t, struct error *err)
     return booster_begin(t, err);
 }
 
-/* Not clean: other ranks may be waiting in a communicator. */
+/* Unless `clean`, other ranks may be waiting in a communicator. */
 static void training_end(struct training *t, bool clean)
 {
     if (t->booster.ops)

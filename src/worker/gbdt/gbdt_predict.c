@@ -1,6 +1,6 @@
 /*
- * gbdt_predict.c - in order: the model of the checkpoint, its features, its outputs,
- * batches.
+ * gbdt_predict.c - see gbdt_predict.h. In order: the model of the checkpoint, its
+ * features, its outputs, batches.
  */
 #include "gbdt/gbdt_predict.h"
 
@@ -15,7 +15,7 @@
 #include "session/session.h"
 #include "session/signs.h"
 
-/* About how many numbers a batch has, and the limits of its rows. */
+/* The numbers in a batch, approximately, and the limits of its rows. */
 #define BATCH_NUMBERS (1u << 22)
 #define BATCH_MIN     64
 #define BATCH_MAX     4096
@@ -31,22 +31,22 @@ struct prediction {
     raytrain_predictor *predictor;
     raytrain_checkpoint *checkpoint;
     struct booster booster;
-    struct gbdt_config config; /* of the library, as in the training */
-    json_t *dmatrix;           /* of it; NULL: the checkpoint has none */
-    char **names;              /* of the model's features; NULL: they have none */
+    struct gbdt_config config; /* for the library, as in the training */
+    json_t *dmatrix;           /* of `config`; NULL: the checkpoint has none */
+    char **names;              /* of the model's features; NULL: they have no names */
     uint64_t n_features;
     struct feature_rows *rows;
     struct {
         enum gbdt_output kind;
         const char *column;
-        uint64_t numbers; /* of a row */
+        uint64_t numbers; /* for each row */
     } outputs[GBDT_OUTPUTS];
     size_t n_outputs;
-    void *values; /* of an output, for a batch */
+    void *values; /* of one output, for a batch */
     uint64_t batch;
 };
 
-/* The error that a call of raytrain.h has left in the context. */
+/* Return the error that a call of raytrain.h has set in the context. */
 static int call_failed(const struct prediction *g, struct error *err)
 {
     if (err != session_error(g->ctx))
@@ -73,7 +73,7 @@ static void prediction_library_goes_on(void *arg)
     sign_of_progress(g->ctx);
 }
 
-/* "xgboost": the library of the checkpoint. */
+/* Open the library that the checkpoint names: "xgboost". */
 static int prediction_library_open(struct prediction *g, struct error *err)
 {
     char *trainer = NULL;
@@ -82,23 +82,22 @@ static int prediction_library_open(struct prediction *g, struct error *err)
     g->checkpoint = raytrain_get_checkpoint(g->ctx);
     if (!g->checkpoint)
         return error_set(err, RAYTRAIN_ENOTFOUND,
-                         "there is no checkpoint to predict by: --checkpoint names it");
+                         "there is no checkpoint to predict with: give --checkpoint");
     if (raytrain_checkpoint_get_string(g->checkpoint, GBDT_TRAINER, &trainer))
         return error_set(err, RAYTRAIN_EINVAL,
                          "the checkpoint is not from the trainers xgboost and "
                          "lightgbm; name the predict function of its model");
     g->booster.ops = booster_find(trainer);
     if (!g->booster.ops)
-        rc =
-            error_set(err, RAYTRAIN_ENOTSUP,
-                      "the model is one of the trainer \"%s\", which this version does "
-                      "not know",
-                      trainer);
+        rc = error_set(err, RAYTRAIN_ENOTSUP,
+                       "the model is from the trainer \"%s\", which this version does "
+                       "not know",
+                       trainer);
     free(trainer);
     return rc < 0 ? -1 : g->booster.ops->open(err);
 }
 
-/* Missing values, for one, are the same as in the training. */
+/* Load the "dmatrix" of the training: missing values, for example, mean the same. */
 static int dmatrix_load(struct prediction *g, struct error *err)
 {
     char *text;
@@ -162,7 +161,7 @@ static int names_take(struct prediction *g, const char *text, struct error *err)
                : 0;
 }
 
-/* If the features of a model have no names, there are as many as importances. */
+/* If the features of a model have no names, the importances give their number. */
 static int features_load(struct prediction *g, struct error *err)
 {
     raytrain_tensor gain;
@@ -197,7 +196,7 @@ static int rows_prepare(struct prediction *g, struct error *err)
         g->booster.ops->wide ? RAYTRAIN_FLOAT64 : RAYTRAIN_FLOAT32, &g->rows, err);
 }
 
-/* Is it the label, or a column that the output has, too? */
+/* True for the label, and for columns that the output has too. */
 static bool is_expected(const struct prediction *g, const char *column)
 {
     const struct train_config *cfg = g->ctx->env.config;
@@ -208,7 +207,8 @@ static bool is_expected(const struct prediction *g, const char *column)
     return strcmp(column, cfg->gbdt.label ? cfg->gbdt.label : GBDT_LABEL) == 0;
 }
 
-/* Columns of files that the model does not use; those of a service are its own. */
+/* Name columns of files that the model does not use. Those of a service are not
+ * named: the client chose them. */
 static int prediction_unused_note(const struct prediction *g, struct error *err)
 {
     const struct frame *schema =
@@ -275,7 +275,8 @@ static int outputs_add(struct prediction *g, struct error *err)
     return 0;
 }
 
-/* Many features, or contributions of each of them, make large rows. */
+/* Choose the rows of a batch: with many features, or the contributions of each, rows
+ * are large. */
 static int batch_choose(struct prediction *g, struct error *err)
 {
     uint64_t most = feature_rows_features(g->rows), rows;
@@ -312,7 +313,7 @@ static int prediction_values_reserve(struct prediction *g, uint64_t rows,
     return 0;
 }
 
-/* A row of the batch that the model cannot take: where it is. */
+/* Add the place of a row that the model cannot take to the error. */
 static int row_fail(const struct prediction *g, uint64_t rows, struct error *err)
 {
     raytrain_dataset *input = raytrain_predictor_dataset(g->predictor);

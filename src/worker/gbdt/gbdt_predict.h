@@ -1,6 +1,5 @@
 /*
- * gbdt_predict.h - the predict function of a model of trees, and what a checkpoint has
- * of such a model.
+ * gbdt_predict.h - the predict function for models of trees.
  */
 #ifndef RAYTRAIN_GBDT_GBDT_PREDICT_H
 #define RAYTRAIN_GBDT_GBDT_PREDICT_H

@@ -1,4 +1,4 @@
-/* gbdt_rows.c - frees rows and features. They are filled by rows_load.c. */
+/* gbdt_rows.c - frees rows and features. rows_load.c fills them. */
 #include "gbdt/gbdt_rows.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * model_record.c - writes a model and its description into a checkpoint, and reads
- * them. The bytes of the model are the library's.
+ * them. The model is in the library's own format.
  */
 #include "gbdt/model_record.h"
 
@@ -71,7 +71,7 @@ static int put_number(raytrain_checkpoint *ck, const char *name, raytrain_dtype 
     return raytrain_checkpoint_put(ck, name, &t);
 }
 
-/* A vector that rank 0 has. */
+/* Put a vector that only rank 0 has. */
 static int put_vector(const struct model_saving *s, raytrain_checkpoint *ck,
                       const char *name, double *values)
 {
@@ -143,12 +143,12 @@ static int trainer_check(raytrain_checkpoint *ck, const struct booster_ops *ops,
 
     if (raytrain_checkpoint_get_string(ck, GBDT_TRAINER, &trainer))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "the checkpoint is not one of the trainer \"%s\": it has no "
+                         "the checkpoint is not from the trainer \"%s\": it has no "
                          "model of trees",
                          ops->name);
     if (strcmp(trainer, ops->name) != 0)
         rc = error_set(err, RAYTRAIN_EINVAL,
-                       "the checkpoint is one of the trainer \"%s\", not of \"%s\"",
+                       "the checkpoint is from the trainer \"%s\", not from \"%s\"",
                        trainer, ops->name);
     free(trainer);
     return rc;

@@ -1,7 +1,7 @@
 /*
  * model_record.h - a model of trees in a checkpoint: the library's own bytes in
- * files/model.ubj or files/model.txt, and beside them what a person and the next
- * attempt want to know of it, by the names of config/gbdt_config.h.
+ * files/model.ubj or files/model.txt, and its description for users and for the next
+ * attempt, by the names of config/gbdt_config.h.
  */
 #ifndef RAYTRAIN_GBDT_MODEL_RECORD_H
 #define RAYTRAIN_GBDT_MODEL_RECORD_H
@@ -10,12 +10,12 @@
 #include "gbdt/early_stopping.h"
 
 struct model_record {
-    int64_t round; /* rounds done, which the next one has as its number */
+    int64_t round; /* rounds done; also the number of the next one */
     bool finished;
     struct early_stopping early;
 };
 
-/* Rank 0's: the model as it is saved. */
+/* On rank 0: the model as it is saved. */
 struct model_bytes {
     void *bytes;
     size_t n;
@@ -23,29 +23,29 @@ struct model_bytes {
 };
 void model_bytes_clear(struct model_bytes *m);
 
-/* What goes into the checkpoints of a run, and stays in place until a report with one
- * has returned. */
+/* The content of the checkpoints of a run. It must not change until the report that
+ * has the checkpoint returns. */
 struct model_saving {
     const struct booster_ops *ops;
     uint64_t n_features;
     int rank;
-    /* JSON; features is NULL without names. */
+    /* JSON; `features` is NULL if they have no names. */
     char *params, *dmatrix, *features, *categorical;
     char version[32];
     struct model_record record;
     int64_t finished;
-    struct model_bytes model; /* empty on other ranks than 0 */
+    struct model_bytes model; /* empty on ranks other than 0 */
 };
 
 int model_saving_init(struct model_saving *s, const struct booster_ops *ops, int rank,
                       const struct gbdt_config *cfg,
                       const struct gbdt_features *features, struct error *err);
 void model_saving_clear(struct model_saving *s);
-/* Every rank: put record and model into ck. Returns a raytrain_status. */
+/* On every rank: puts record and model into ck. Returns a raytrain_status. */
 int model_saving_put(struct model_saving *s, raytrain_checkpoint *ck);
 
-/* Every rank: what a checkpoint has. *bytes is to free(). RAYTRAIN_EINVAL if it is not
- * one of this trainer. */
+/* On every rank: reads record and model of a checkpoint; the caller frees *bytes.
+ * RAYTRAIN_EINVAL if it is not from this trainer. */
 int model_record_get(raytrain_checkpoint *ck, const struct booster_ops *ops,
                      struct model_record *record, void **bytes, size_t *n,
                      struct error *err);

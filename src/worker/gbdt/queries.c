@@ -1,7 +1,7 @@
 /*
- * queries.c - see queries.h. Queries are mostly sorted: then it is enough that each
- * rank compares its own, and the ends of all ranks are compared. Otherwise rank 0 gets
- * 16 bytes for each query, and sorts them.
+ * queries.c - see queries.h. Queries are usually sorted. Then each rank compares its
+ * own, and the ends of all ranks are compared. Otherwise rank 0 gets 16 bytes for each
+ * query, and sorts them.
  */
 #include "gbdt/queries.h"
 
@@ -37,7 +37,7 @@ static bool is_real_column(const struct frame_column *c)
     return c->kind == FRAME_NUMBERS && reals_is_float(c->row.dtype);
 }
 
-/* Little-endian, as all machines are on which this runs. */
+/* For little-endian machines: raytrain runs on no others. */
 uint64_t gbdt_query_key(const struct frame_column *c, uint64_t row)
 {
     size_t n = frame_row_bytes(c);
@@ -61,7 +61,7 @@ uint64_t gbdt_query_key(const struct frame_column *c, uint64_t row)
     }
 }
 
-/* The query as the user knows it. */
+/* The query as it is in the dataset. */
 static void key_text(const struct frame_column *c, uint64_t key,
                      char text[QUOTE_TEXT_MAX])
 {
@@ -160,7 +160,7 @@ static int by_key(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The query that is the first to come back. */
+/* The first query that occurs again after other queries. */
 static struct again again_find(struct query *queries, size_t n)
 {
     struct again found = {.any = false};
@@ -189,7 +189,7 @@ static struct query *queries_list(const struct gbdt_rows *s, struct error *err)
     return list;
 }
 
-/* COLLECTIVE: the result is that of rank 0. */
+/* COLLECTIVE: rank 0 searches, and all ranks get its result. */
 static int search(const struct gbdt_rows *s, struct comm *parts, struct again *found,
                   struct error *err)
 {
@@ -215,7 +215,7 @@ static int search(const struct gbdt_rows *s, struct comm *parts, struct again *f
     return rc;
 }
 
-/* ---- The whole ---- */
+/* ---- The check ---- */
 
 static int queries_refuse(const raytrain_dataset *ds, const struct rows_job *job,
                           const struct again *found, struct error *err)
@@ -228,7 +228,7 @@ static int queries_refuse(const raytrain_dataset *ds, const struct rows_job *job
     dataset_row_place(ds, job->config, found->row, row, sizeof row);
     return error_set(
         err, RAYTRAIN_EINVAL,
-        "dataset \"%s\": query %s begins at %s, and comes back at %s after "
+        "dataset \"%s\": query %s begins at %s, and occurs again at %s after "
         "other queries; the rows of a query must be adjacent: sort the rows "
         "by column \"%s\"",
         dataset_name(ds), query, first, row, column);

@@ -1,9 +1,9 @@
 /*
  * queries.h - the queries of a dataset, for ranking: adjacent rows with the same number
- * in the column of queries. If a number comes back later, the rows of one query would
- * become two, and the ranking would be learnt from halves; so that is refused.
+ * in the column of queries. A number that occurs again later is refused: it would make
+ * two queries of one, and the ranking would be learnt from incomplete ones.
  *
- * Threads: the training thread.
+ * Only the training thread may call these.
  */
 #ifndef RAYTRAIN_GBDT_QUERIES_H
 #define RAYTRAIN_GBDT_QUERIES_H
@@ -12,13 +12,12 @@
 #include "data/dataset.h"
 #include "gbdt/rows_job.h"
 
-/* The query in row `row` of its column as bits, which are in the order of the numbers.
- */
+/* The query in row `row` of its column, as bits that sort like the numbers. */
 uint64_t gbdt_query_key(const struct frame_column *c, uint64_t row);
 
 /*
  * COLLECTIVE over the ranks that have the parts of the dataset, with the same outcome
- * on all of them. RAYTRAIN_EINVAL: a query comes back; the message names both places.
+ * on all of them. RAYTRAIN_EINVAL: a query occurs again; the message names both places.
  * Frees the keys of the rows.
  */
 int gbdt_queries_check(const raytrain_dataset *ds, const struct rows_job *job,

@@ -10,9 +10,9 @@
 struct rows_job {
     const struct gbdt_columns *columns;
     const struct dataset_config *config; /* of the dataset: where its rows lie */
-    bool wide;      /* the library looks at float64, if a column has it */
+    bool wide;      /* the library takes float64 if a column has it */
     int rank, size; /* part `rank` of `size`; the first parts have the most rows */
-    /* Before each block: an error ends the reading. */
+    /* Called before each block; an error ends the reading. */
     int (*block)(void *arg, struct error *err);
     void *arg;
 };

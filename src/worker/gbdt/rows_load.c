@@ -1,6 +1,6 @@
 /*
- * rows_load.c - blocks of rows from the dataset, and the numbers of this worker's rows
- * among them.
+ * rows_load.c - reads blocks of rows from the dataset, and stores the numbers of those
+ * rows that are this worker's.
  */
 #include "gbdt/rows_load.h"
 
@@ -11,7 +11,7 @@
 #include "gbdt/queries.h"
 #include "preprocess/reals.h"
 
-/* About how many bytes the numbers of a block have. */
+/* The approximate size of the numbers of a block. */
 #define BLOCK_BYTES    ((uint64_t)4 << 20)
 #define BLOCK_ROWS_MAX 8192
 
@@ -20,14 +20,14 @@ struct loading {
     const struct rows_job *job;
     struct gbdt_rows *rows;
     const char *weight, *qid; /* columns; NULL: there is none */
-    uint64_t first, end;      /* this part, as it would be without queries */
+    uint64_t first, end;      /* this part, before it is moved to begin with a query */
     uint64_t room;            /* rows for which there is memory */
-    uint64_t values_room;     /* sparse: elements */
+    uint64_t values_room;     /* sparse: elements for which there is memory */
     size_t groups_room;
     uint64_t at;          /* the number of the next row that is read */
     unsigned char *query; /* the bytes of the query's number in the row before */
     size_t query_bytes;
-    bool taking; /* a query that begins in this part has begun */
+    bool taking; /* the first query that begins in this part has begun */
     bool done;
 };
 
@@ -104,7 +104,7 @@ static void number_store(struct gbdt_rows *s, uint64_t at, double x)
         ((double *)s->values)[at] = x;
 }
 
-/* Rows from..from + n of the block become rows of the matrix. */
+/* Copy rows from..from + n of the block into the matrix. */
 static void dense_copy(struct gbdt_rows *s, const struct frame_column *c,
                        uint64_t feature, uint64_t from, uint64_t n)
 {
@@ -133,7 +133,7 @@ static uint64_t sparse_count(const struct frame_column *c, uint64_t from, uint64
     return n * gbdt_column_width(c);
 }
 
-/* Row `row` has an element that no row of the training set has. */
+/* Refuse row `row`: it has an element that is not a feature of the training set. */
 static int loaded_no_feature(const struct loading *l, const struct gbdt_column *to,
                              uint64_t row, uint64_t element, struct error *err)
 {
@@ -148,8 +148,8 @@ static int loaded_no_feature(const struct loading *l, const struct gbdt_column *
         (unsigned long long)l->job->columns->features);
 }
 
-/* The elements of one row of a column, at the end of those so far. Returns the first
- * one that is not a feature, or -1: all are. */
+/* Append the elements of one row of a column. Returns the first one that is not a
+ * feature, or -1 if all are. */
 static int64_t sparse_append(struct gbdt_rows *s, const struct frame_column *c,
                              const struct gbdt_column *to, uint64_t row)
 {
@@ -256,7 +256,7 @@ static int labels_check(const struct loading *l, uint64_t n, struct error *err)
     return 0;
 }
 
-/* Rows from..from + n of the block are this worker's. */
+/* Take rows from..from + n of the block, which are this worker's. */
 static int loaded_rows_take(struct loading *l, const struct frame *f, uint64_t from,
                             uint64_t n, struct error *err)
 {
@@ -302,8 +302,8 @@ static int group_begin(struct loading *l, uint64_t query, struct error *err)
     return 0;
 }
 
-/* *from..*end: the rows, of a block of n from l->at on, whose queries begin in this
- * part. */
+/* Find *from..*end: those rows of a block whose queries begin in this part. The block
+ * has n rows, and begins with row l->at. */
 static int queries_scan(struct loading *l, const struct frame *f, uint64_t n,
                         uint64_t *from, uint64_t *end, struct error *err)
 {
@@ -318,7 +318,7 @@ static int queries_scan(struct loading *l, const struct frame *f, uint64_t n,
 
         memcpy(l->query, query, l->query_bytes);
         if (row < l->first)
-            continue; /* it was only read to know its query */
+            continue; /* read only for its query */
         if (row >= l->end && (begins || !l->taking)) {
             l->done = true;
             *end = i;
@@ -357,7 +357,7 @@ static int block_take(struct loading *l, uint64_t n, struct error *err)
     return 0;
 }
 
-/* With queries, the row before this part tells whether its first row begins one. */
+/* With queries, the row before this part shows whether its first row begins a query. */
 static int blocks_read(struct loading *l, struct error *err)
 {
     struct dataset_state begin = {.position = l->first};
@@ -420,7 +420,7 @@ static int loading_begin(struct loading *l, struct error *err)
     return loaded_rows_reserve(l, l->end - l->first + 1, err);
 }
 
-/* Without rows, offsets still has its first element. */
+/* Even without rows, `offsets` has its first element. */
 static void loading_end(struct loading *l)
 {
     struct gbdt_rows *s = l->rows;

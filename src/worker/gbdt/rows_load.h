@@ -1,7 +1,7 @@
 /*
- * rows_load.h - read the rows of a dataset that are this worker's (gbdt_rows.h).
+ * rows_load.h - reads the rows of a dataset that are this worker's (gbdt_rows.h).
  *
- * Threads: the training thread.
+ * Only the training thread may call this.
  */
 #ifndef RAYTRAIN_GBDT_ROWS_LOAD_H
 #define RAYTRAIN_GBDT_ROWS_LOAD_H
@@ -10,11 +10,10 @@
 #include "gbdt/rows_job.h"
 
 /*
- * ds delivers all rows in their order (dataset_env: rank 0, size 1). Queries begin
- * where the number in their column changes, and belong to the part in which they begin.
- * That no
- * query comes back later is checked by gbdt_queries_check(). RAYTRAIN_EINVAL: a row has
- * no label.
+ * ds delivers all rows in their order (dataset_env: rank 0, size 1). A query begins
+ * where the number in its column changes, and belongs to the part in which it begins.
+ * gbdt_queries_check() checks that its number does not occur again later.
+ * RAYTRAIN_EINVAL: a row has no label.
  */
 int gbdt_rows_load(raytrain_dataset *ds, const struct rows_job *job,
                    struct gbdt_rows *out, struct error *err);
