@@ -180,6 +180,12 @@ test_expect_success 'what an earlier check that was killed has left is removed' 
 	test -d runs/.raytrain-check-other-4194305 && test -d runs/.raytrain-check-$host-1 &&
 	rm -r runs
 '
+# In a container a check has the same id each time. A run that was killed has begun an attempt.
+test_expect_success 'what an earlier check with the same process id has left is removed' '
+	raytrain-run --launcher local --storage runs --name begun -n 1 "$modules/train_model.so" 2>err &&
+	expect_status 0 sh -c "mv runs/begun runs/.raytrain-check-$(hostname)-\$\$ && exec \"\$@\"" sh \
+		$check --storage runs >out 2>err && test -z "$(ls -A runs)" && rm -r runs
+'
 has_begun () {
 	ls -d runs/.raytrain-check-*/logs/attempt-0 >/dev/null 2>&1
 }

@@ -31,7 +31,8 @@ static void name_make(char name[NAME_MAX_])
     snprintf(name, NAME_MAX_, NAME_PREFIX "%s-%ld", host, (long)getpid());
 }
 
-/* Was it left by a check on this host that was killed? */
+/* Was it left by a check on this host that was killed? Also one with the id of this
+ * process: a container uses the same few ids again. */
 static bool is_left(const char *name, const char *mine)
 {
     const char *end = strrchr(mine, '-') + 1;
@@ -42,7 +43,7 @@ static bool is_left(const char *name, const char *mine)
         strspn(name + n, "0123456789") != strlen(name + n))
         return false;
     pid = atol(name + n);
-    return pid > 0 && pid != getpid() && kill((pid_t)pid, 0) < 0;
+    return pid > 0 && (pid == getpid() || kill((pid_t)pid, 0) < 0);
 }
 
 static void left_remove(const char *storage, const char *mine)
