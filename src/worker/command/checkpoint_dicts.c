@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "checkpoint/checkpoint.h"
-#include "command/checkpoint_making.h"
+#include "command/client_checkpoint.h"
 
 /* COLLECTIVE: the list of the lowest rank, for *theirs; *json is what it refers to, a
  * new reference, NULL on that rank itself. */

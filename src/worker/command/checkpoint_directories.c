@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "checkpoint/checkpoint.h"
-#include "command/checkpoint_making.h"
+#include "command/client_checkpoint.h"
 #include "rank/event.h"
 #include "util/quote.h"
 

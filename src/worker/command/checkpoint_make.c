@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
-#include "command/checkpoint_making.h"
+#include "command/client_checkpoint.h"
 #include "session/collectives.h"
 
 /* COLLECTIVE */

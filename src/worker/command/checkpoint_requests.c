@@ -19,7 +19,7 @@
  * and no shape.
  */
 #include "config.h"
-#include "command/checkpoint_making.h"
+#include "command/client_checkpoint.h"
 #include "command/checkpoint_state.h"
 
 #include <inttypes.h>

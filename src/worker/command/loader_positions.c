@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
-#include "command/checkpoint_making.h"
+#include "command/client_checkpoint.h"
 
 /* With zeros at the end, so that the layout of a checkpoint can mostly be used again for
  * the next one. */

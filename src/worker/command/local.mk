@@ -3,10 +3,10 @@ libworker_a_SOURCES += \
 	src/worker/command/checkpoint_dicts.c \
 	src/worker/command/checkpoint_directories.c \
 	src/worker/command/checkpoint_make.c \
-	src/worker/command/checkpoint_making.c src/worker/command/checkpoint_making.h \
 	src/worker/command/checkpoint_offer.c src/worker/command/checkpoint_offer.h \
 	src/worker/command/checkpoint_requests.c \
 	src/worker/command/checkpoint_state.c src/worker/command/checkpoint_state.h \
+	src/worker/command/client_checkpoint.c src/worker/command/client_checkpoint.h \
 	src/worker/command/client_dataset.c src/worker/command/client_dataset.h \
 	src/worker/command/client_maps.c src/worker/command/client_maps.h \
 	src/worker/command/command.c \

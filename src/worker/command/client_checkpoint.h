@@ -1,9 +1,9 @@
 /*
- * checkpoint_making.h - one checkpoint from what the clients of all ranks offer: the steps
+ * client_checkpoint.h - one checkpoint from what the clients of all ranks offer: the steps
  * of companion_checkpoint_make().
  */
-#ifndef RAYTRAIN_COMMAND_CHECKPOINT_MAKING_H
-#define RAYTRAIN_COMMAND_CHECKPOINT_MAKING_H
+#ifndef RAYTRAIN_COMMAND_CLIENT_CHECKPOINT_H
+#define RAYTRAIN_COMMAND_CLIENT_CHECKPOINT_H
 
 #include "checkpoint/checkpoint.h"
 #include "command/checkpoint_offer.h"

@@ -1,11 +1,11 @@
 /*
- * checkpoint_making.c - what a checkpoint of dicts and one of directories have in common:
+ * client_checkpoint.c - what a checkpoint of dicts and one of directories have in common:
  * the copy that the client makes of its part, in memory that it shares, and the texts of
  * Python.
  */
 #include "config.h"
 
-#include "command/checkpoint_making.h"
+#include "command/client_checkpoint.h"
 
 #include "checkpoint/checkpoint.h"
 #include "command/checkpoint_state.h"
