@@ -214,18 +214,9 @@ unlisted () {
 	done
 }
 
-# Rooms whose sources do not all begin with their name yet. To be removed one day.
-heads_later () {
-	cat <<-\EOT
-	worker/command
-	EOT
-}
-
 # Sources that do not begin with a comment "NAME - what it is", or only refer to their header.
 headless () {
-	heads_later | sed 's|.*|^&/|' >later.list &&
-	(cd "$1" && find . -name '*.[ch]' | sed 's|^\./||' | grep -v -f "$OLDPWD/later.list" |
-	sort | xargs awk '
+	(cd "$1" && find . -name '*.[ch]' | sed 's|^\./||' | sort | xargs awk '
 		function judge() {
 			sub(/^\/\*[ *]* /, "", text)
 			sub(/ *\*\/.*/, "", text)

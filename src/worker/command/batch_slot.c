@@ -1,3 +1,4 @@
+/* batch_slot.c - sealed memory for a batch, which a client maps. */
 #include "config.h"
 #include "command/batch_slot.h"
 

@@ -1,7 +1,8 @@
 /*
- * checkpoint_dicts.c - the dicts that ranks offer become one: all get the list of the
- * lowest rank with one, and compare theirs with it; clients copy their parts into shared
- * memory; each rank puts all tensors, with those bytes that it has.
+ * checkpoint_dicts.c - one checkpoint from the dicts that ranks offer. All ranks get
+ * the list of the lowest rank that has a dict, and compare their own with it; clients
+ * copy their parts into shared memory; each rank puts all tensors, with the bytes that
+ * it has.
  */
 #include "config.h"
 
@@ -10,13 +11,13 @@
 #include "checkpoint/checkpoint.h"
 #include "command/client_checkpoint.h"
 
-/* COLLECTIVE: the list of the lowest rank, for *theirs; *json is what it refers to, a
- * new reference, NULL on that rank itself. */
+/* COLLECTIVE: get the list of the lowest rank. *theirs refers to texts of *json, a new
+ * reference. On that rank itself both are left as they are. */
 static int list_share(struct client_checkpoint *m, json_t **json, struct offer *theirs,
                       struct error *err)
 {
     bool mine = m->comm->rank == m->lowest;
-    uint64_t bytes = m->faces[m->lowest].bytes;
+    uint64_t bytes = m->summaries[m->lowest].bytes;
     char *text = mine ? json_dumps(m->json, JSON_COMPACT) : NULL;
     int rc = mine && !text ? error_no_memory(err) : 0;
 
@@ -31,7 +32,7 @@ static int list_share(struct client_checkpoint *m, json_t **json, struct offer *
     return comm_agree(m->comm, rc, err);
 }
 
-/* This rank's slab of a sharded tensor, an empty one if `e` is NULL: it has none. */
+/* Put this rank's slab of a sharded tensor; `e` NULL: it has none, so an empty one. */
 static int slab_put(struct client_checkpoint *m, const struct offer_entry *list,
                     const struct offer_entry *e, struct error *err)
 {
@@ -65,8 +66,8 @@ static int tensor_put(struct client_checkpoint *m, const struct offer_entry *e,
     return 0;
 }
 
-/* Put what is in the lowest rank's list. Slabs of this rank's offer come in the order
- * of that list, since the offers have been compared. */
+/* Put all entries of the lowest rank's list. This rank's own offer has them in the same
+ * order, since the two have been compared. */
 static int list_put(struct client_checkpoint *m, const struct offer *list,
                     struct error *err)
 {

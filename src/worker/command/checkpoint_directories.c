@@ -1,7 +1,7 @@
 /*
- * checkpoint_directories.c - the directories that ranks offer become one: rank 0 gets the
- * lists of all, and finds the files that several ranks have. The lowest of them attaches
- * the file; if the contents differ, that is reported.
+ * checkpoint_directories.c - one checkpoint from the directories that ranks offer. Rank
+ * 0 gets the lists of all ranks, and finds the files that several of them have. The
+ * lowest of these attaches the file; a warning says if the contents differ.
  */
 #include "config.h"
 
@@ -14,29 +14,30 @@
 #include "rank/event.h"
 #include "util/quote.h"
 
-#define WARNINGS_MAX 5 /* of files that differ, in one report */
+#define WARNINGS_MAX 5 /* in one report, for files that differ */
 
-/* What a rank has of a file that several have. */
+/* A rank's copy of a file that several ranks have; all zeros if it has none. */
 struct twin {
     uint64_t has, bytes, hash;
 };
 
 struct merging {
     struct client_checkpoint *m;
-    /* Rank 0: from the lists of all ranks. */
+    /* Only on rank 0, from the lists of all ranks: */
     json_t *owners;      /* file name: the lowest rank that has it */
-    json_t *shared;      /* file name: the same, for those that several ranks have */
+    json_t *shared;      /* as owners, for files that several ranks have */
     json_t *directories; /* name: true */
     json_t *names;       /* file name: the real name, in hexadecimal */
-    json_t *metadata;    /* of the lowest rank with a directory; NULL: none */
-    bool any;            /* that rank has been seen */
+    json_t *metadata;    /* that of the lowest rank with a directory; NULL: none */
+    bool any;            /* a list has been read */
     /* On every rank: */
-    json_t *verdict; /* {"structure": TEXT, "shared": {...}}, and maybe "metadata" */
+    json_t *
+        verdict; /* {"structure": TEXT, "shared": {...}}; "metadata" if there is some */
 };
 
 /* ---- Rank 0: the lists of all ranks ---- */
 
-/* The list has been through offer_parse() on its rank. */
+/* offer_parse() has checked the list on its own rank. */
 static int file_take(struct merging *g, const json_t *row, int rank)
 {
     const char *name = json_string_value(json_array_get(row, 0));
@@ -120,7 +121,7 @@ static int verdict_make(struct merging *g, struct error *err)
     return g->verdict ? 0 : error_no_memory(err);
 }
 
-/* COLLECTIVE */
+/* COLLECTIVE: rank 0 gets all lists, and makes the verdict. */
 static int lists_gather(struct merging *g, struct error *err)
 {
     struct comm *comm = g->m->comm;
@@ -177,7 +178,7 @@ static const unsigned char *entry_data(const struct client_checkpoint *m,
     return e->bytes > 0 ? m->buffer->data + e->offset : NULL;
 }
 
-/* What this rank has of each of them, in the order of the verdict; malloc'ed. */
+/* This rank's copy of each file, in the order of the verdict; malloc'ed. */
 static struct twin *twins_make(const struct merging *g, size_t n)
 {
     const json_t *shared = json_object_get(g->verdict, "shared");
@@ -200,7 +201,7 @@ static struct twin *twins_make(const struct merging *g, size_t n)
     return twins;
 }
 
-/* Does any rank have something else than the owner? -1: none. */
+/* A rank whose copy differs from the owner's; -1: none. */
 static int odd_twin(const struct twin *all, size_t n, size_t i, int owner, int size)
 {
     const struct twin *kept = &all[(size_t)owner * n + i];
@@ -214,7 +215,7 @@ static int odd_twin(const struct twin *all, size_t n, size_t i, int owner, int s
     return -1;
 }
 
-/* Rank 0 */
+/* On rank 0: warn about files that differ. */
 static void twins_judge(const struct merging *g, const struct twin *all, size_t n)
 {
     const char *log_dir = g->m->c->ctx->env.log_dir;
@@ -231,8 +232,8 @@ static void twins_judge(const struct merging *g, const struct twin *all, size_t 
         if (odd >= 0 && ++n_odd <= WARNINGS_MAX)
             event_add(log_dir, EVENT_WARNING,
                       "the file %s has one content in the checkpoint of rank %d and "
-                      "another in that of rank %d: rank %d's is kept; give each a "
-                      "name of its own",
+                      "another in that of rank %d: rank %d's is kept; give each file "
+                      "a different name",
                       quote(name, quoted), kept, odd, kept);
     }
     if (n_odd > WARNINGS_MAX)
@@ -241,7 +242,7 @@ static void twins_judge(const struct merging *g, const struct twin *all, size_t 
                   n_odd - WARNINGS_MAX);
 }
 
-/* COLLECTIVE */
+/* COLLECTIVE: compare the copies of all ranks. */
 static int twins_compare(const struct merging *g, struct error *err)
 {
     struct comm *comm = g->m->comm;
@@ -263,7 +264,7 @@ static int twins_compare(const struct merging *g, struct error *err)
     return rc;
 }
 
-/* ---- All of it ---- */
+/* ---- The checkpoint ---- */
 
 static int files_attach(const struct merging *g, struct error *err)
 {
@@ -291,7 +292,7 @@ static const char *verdict_text(const struct merging *g, const char *name)
     return json_string_value(json_object_get(g->verdict, name));
 }
 
-/* What this rank has, and what all put. */
+/* Attach this rank's files, and put the texts, which are the same on all ranks. */
 static int contents_put(const struct merging *g, struct error *err)
 {
     if (files_attach(g, err) < 0)

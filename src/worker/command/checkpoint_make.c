@@ -1,11 +1,11 @@
 /*
- * checkpoint_make.c - from what the clients of all ranks offer to one checkpoint:
+ * checkpoint_make.c - one checkpoint from what the clients of all ranks offer:
  *
- *   1. the ranks learn which of them offer what; all offer dicts, or all directories
+ *   1. the ranks exchange what they offer: all offer dicts, or all directories
  *   2. dicts: checkpoint_dicts.c; directories: checkpoint_directories.c
  *   3. the positions of data loaders: loader_positions.c
  *
- * After each step the ranks agree on the outcome. What fails on one rank fails on all.
+ * After each step the ranks agree on the outcome: a failure on one rank is one on all.
  */
 #include "config.h"
 
@@ -13,45 +13,46 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
+#include "command/checkpoint_make.h"
 #include "command/client_checkpoint.h"
 #include "session/collectives.h"
 
-/* COLLECTIVE */
+/* COLLECTIVE: every rank gets the summaries of all. */
 static int summaries_gather(struct client_checkpoint *m, struct error *err)
 {
-    struct offer_face mine = {.kind = m->own.kind,
-                              .position_bytes = m->position ? strlen(m->position) : 0};
+    struct offer_summary mine = {
+        .kind = m->own.kind, .position_bytes = m->position ? strlen(m->position) : 0};
     int rc;
 
     if (m->json && m->comm->size > 1)
         mine.bytes = json_dumpb(m->json, NULL, 0, JSON_COMPACT);
-    m->faces = calloc((size_t)m->comm->size, sizeof *m->faces);
-    rc = m->faces ? 0 : error_no_memory(err);
+    m->summaries = calloc((size_t)m->comm->size, sizeof *m->summaries);
+    rc = m->summaries ? 0 : error_no_memory(err);
     rc = comm_agree(m->comm, rc, err);
     if (rc == 0)
-        rc = m->comm->ops->allgather(m->comm, &mine, sizeof mine, m->faces, err);
+        rc = m->comm->ops->allgather(m->comm, &mine, sizeof mine, m->summaries, err);
     return rc;
 }
 
-/* The same on every rank. */
+/* Returns the same on every rank. */
 static int summaries_compare(struct client_checkpoint *m, struct error *err)
 {
     static const char *const kinds[] = {"no checkpoint", "a dict", "a directory"};
 
     m->lowest = -1;
     for (int r = 0; r < m->comm->size; r++) {
-        int kind = m->faces[r].kind;
+        int kind = m->summaries[r].kind;
 
         if (kind == OFFER_NONE)
             continue;
         m->n_offers++;
         if (m->lowest < 0)
             m->lowest = r;
-        if (kind != m->faces[m->lowest].kind)
+        if (kind != m->summaries[m->lowest].kind)
             return error_set(err, RAYTRAIN_EINVAL,
                              "the checkpoint of rank %d is %s and that of rank %d is "
                              "%s: report one kind of checkpoint on all ranks",
-                             m->lowest, kinds[m->faces[m->lowest].kind], r,
+                             m->lowest, kinds[m->summaries[m->lowest].kind], r,
                              kinds[kind]);
     }
     if (m->lowest < 0)
@@ -59,7 +60,7 @@ static int summaries_compare(struct client_checkpoint *m, struct error *err)
     return 0;
 }
 
-/* COLLECTIVE */
+/* COLLECTIVE: create m->ck, and put into it what the ranks offer. */
 static int client_checkpoint_fill(struct client_checkpoint *m, struct error *err)
 {
     int rc = offer_parse(m->json, &m->own, err);
@@ -71,7 +72,7 @@ static int client_checkpoint_fill(struct client_checkpoint *m, struct error *err
         rc = summaries_gather(m, err);
     if (rc == 0)
         rc = summaries_compare(m, err);
-    if (rc == 0 && m->faces[m->lowest].kind == OFFER_DICT)
+    if (rc == 0 && m->summaries[m->lowest].kind == OFFER_DICT)
         rc = client_checkpoint_put_dicts(m, err);
     else if (rc == 0)
         rc = client_checkpoint_put_directories(m, err);
@@ -92,11 +93,11 @@ int companion_checkpoint_make(struct companion *c, const json_t *offer,
         return -1;
     collective_wait_begin(&c->ctx->waiting, "checkpoint");
     if (c->ctx->saving)
-        saving_release(c->ctx->saving); /* maybe there is a buffer not in use now */
+        saving_release(c->ctx->saving); /* a save that has ended may free a buffer */
     rc = client_checkpoint_fill(&m, err);
     shared_buffer_release(m.buffer);
     offer_clear(&m.own);
-    free(m.faces);
+    free(m.summaries);
     if (rc == 0)
         *out = m.ck;
     else

@@ -1,3 +1,4 @@
+/* checkpoint_offer.c - parses and compares what clients offer as their checkpoints. */
 #include "config.h"
 #include "command/checkpoint_offer.h"
 
@@ -20,7 +21,7 @@ static int entry_error(const struct offer_entry *e, const char *why, struct erro
                      e->name ? quote(e->name, quoted) : "an entry", why);
 }
 
-/* How many numbers there are; -1 if they are not at most RAYTRAIN_MAX_DIMS sizes. */
+/* Returns the number of sizes; -1: not a list of at most RAYTRAIN_MAX_DIMS sizes. */
 static int sizes_parse(const json_t *json, uint64_t *sizes)
 {
     size_t n = json_array_size(json);
@@ -47,7 +48,7 @@ static raytrain_dtype dtype_parse(const char *name)
 
 /* ---- Entries ---- */
 
-/* -1 unless it is valid: then the bytes are known. */
+/* Parse start and count, and compute the bytes; -1 if they are not valid. */
 static int slab_parse(const json_t *row, struct offer_entry *e)
 {
     raytrain_tensor *t = &e->tensor;
@@ -69,7 +70,7 @@ static int tensor_parse(const json_t *row, struct offer_entry *e, struct error *
 
     t->dtype = type ? dtype_parse(type) : 0;
     if (t->dtype == 0)
-        return entry_error(e, "is of no type that a checkpoint can hold", err);
+        return entry_error(e, "has a type that a checkpoint cannot hold", err);
     t->ndim = sizes_parse(json_array_get(row, 2), t->shape);
     if (t->ndim < 0 || slab_tensor_bytes(t->ndim, t->shape,
                                          raytrain_dtype_size(t->dtype), &e->bytes) < 0)
@@ -77,7 +78,7 @@ static int tensor_parse(const json_t *row, struct offer_entry *e, struct error *
     if (json_array_size(row) == 5)
         return slab_parse(row, e) == 0
                    ? 0
-                   : entry_error(e, "is a slab that is not within its tensor", err);
+                   : entry_error(e, "is a slab outside its tensor", err);
     e->own = fourth && json_is_string(fourth) &&
              strcmp(json_string_value(fourth), "own") == 0;
     if (json_array_size(row) > 4 || (fourth && !e->own))
@@ -113,7 +114,7 @@ static int file_parse(const json_t *row, struct offer_entry *e, struct error *er
     return 0;
 }
 
-/* ---- The whole ---- */
+/* ---- The offer ---- */
 
 static int offer_kind_parse(const json_t *json, struct offer *offer, struct error *err)
 {

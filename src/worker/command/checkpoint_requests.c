@@ -1,24 +1,26 @@
 /*
- * checkpoint_requests.c - the requests by which a client reads checkpoints, and by which
- * one outside workers saves one:
+ * checkpoint_requests.c - the requests by which a client reads checkpoints, and by
+ * which the client of a helper saves one:
  *
  *   checkpoint_open {"path": PATH}    -> {"id", "path", "structure", "metadata", ...}
  *                   without a path: the one that this attempt starts from; "id" is null
  *                   if there is none. Not collective: this rank verifies all of it.
  *   loader_positions {}               -> {"positions": [TEXT, TEXT]}
- *                   of that one: what ranks 0 and this one gave to their reports
+ *                   in the checkpoint that this attempt starts from: those of rank 0
+ *                   and of this rank
  *   checkpoint_names {"id"}           -> {"names": [[NAME, DTYPE, [SHAPE...]], ...]}
  *   checkpoint_read {"id", "items"}   -> {"items": [[OFFSET, BYTES, DTYPE, [SHAPE...]],
  *                   ...], "bytes"} and the descriptor of memory with all of them
  *   checkpoint_close {"id"}
- *   checkpoint_save {"path": PATH, "checkpoint": OFFER}   to a helper alone: the client's
- *                   checkpoint (checkpoint_offer.h) becomes a file, which replaces an
- *                   older one
+ *   checkpoint_save {"path": PATH, "checkpoint": OFFER}   only to a helper: write the
+ *                   client's checkpoint (checkpoint_offer.h) to a file, which may
+ *                   replace an older one
  *
  * An item is a NAME, or [NAME, [START...], [COUNT...]]. A string has the type "string"
  * and no shape.
  */
 #include "config.h"
+#include "command/checkpoint_make.h"
 #include "command/client_checkpoint.h"
 #include "command/checkpoint_state.h"
 
@@ -38,12 +40,12 @@
 #include "util/clock.h"
 #include "util/report_number.h"
 
-/* The id of raytrain_get_checkpoint(). */
+/* The id of the checkpoint of raytrain_get_checkpoint(). */
 #define RESTORED_ID 0
 
 /* ---- Open ---- */
 
-/* A directory stands for the best checkpoint in it; *file is malloc'ed. */
+/* *file, malloc'ed: path, or the best checkpoint in this directory. */
 static int checkpoint_file_find(const char *path, char **file, struct error *err)
 {
     char *latest = NULL;
@@ -97,7 +99,7 @@ static int opened_add(struct companion *c, const char *path,
     return 0;
 }
 
-/* The checkpoint of this id. */
+/* The checkpoint with the id in the request. */
 static int opened_find(struct companion *c, const struct request *q,
                        raytrain_checkpoint **ck, struct error *err)
 {
@@ -115,7 +117,7 @@ static int opened_find(struct companion *c, const struct request *q,
     return error_set(err, RAYTRAIN_EINVAL, "checkpoint %" PRId64 " is not open", id);
 }
 
-/* ---- What it says about itself ---- */
+/* ---- Its metadata ---- */
 
 static json_t *metrics_json(const struct checkpoint_meta *meta)
 {
@@ -132,7 +134,7 @@ static json_t *metrics_json(const struct checkpoint_meta *meta)
     return all;
 }
 
-/* A text of Python's, or null. */
+/* Set a text of Python, or null if the checkpoint has none. */
 static int python_text_set(struct reply *reply, const char *key,
                            raytrain_checkpoint *ck, const char *name, struct error *err)
 {
@@ -149,7 +151,7 @@ static int python_text_set(struct reply *reply, const char *key,
     return rc;
 }
 
-/* NULL of JSON: its metrics are means. */
+/* Set what was reported, or null: then the metrics are means. */
 static int reported_set(struct reply *reply, raytrain_checkpoint *ck, struct error *err)
 {
     char *text;
@@ -267,9 +269,9 @@ static int handle_checkpoint_names(struct companion *c, const struct request *q,
 
 struct wanted_item {
     const char *name;
-    raytrain_tensor tensor; /* the whole, without data */
+    raytrain_tensor tensor; /* the whole tensor, without data */
     raytrain_slab slab;
-    char *string; /* its text, if it is one */
+    char *string; /* the text of a string; NULL: a tensor */
     uint64_t bytes, offset;
 };
 
@@ -277,7 +279,7 @@ struct reading {
     raytrain_checkpoint *ck;
     struct wanted_item *list;
     size_t n;
-    uint64_t bytes; /* of the memory */
+    uint64_t bytes; /* size of the memory */
     int fd;
     unsigned char *data;
 };
@@ -336,7 +338,7 @@ static int wanted_parse(struct reading *r, struct wanted_item *w, const json_t *
                              raytrain_dtype_size(w->tensor.dtype), &w->bytes);
 }
 
-/* Find all items, and give each a place in the memory. */
+/* Find all items, and set their places in the memory. */
 static int wanted_find(struct reading *r, const json_t *items, struct error *err)
 {
     r->n = json_array_size(items);
@@ -352,8 +354,7 @@ static int wanted_find(struct reading *r, const json_t *items, struct error *err
             (r->bytes + OFFER_ALIGNMENT - 1) / OFFER_ALIGNMENT * OFFER_ALIGNMENT;
         if (w->bytes > INT64_MAX - w->offset - OFFER_ALIGNMENT)
             return error_set(err, RAYTRAIN_EINVAL,
-                             "the sum of all sizes does not fit "
-                             "63 bits");
+                             "the sum of all sizes does not fit 63 bits");
         r->bytes = w->offset + w->bytes;
     }
     return 0;
@@ -445,7 +446,7 @@ static int handle_checkpoint_read(struct companion *c, const struct request *q,
 
 /* ---- Save ---- */
 
-/* Not a report: of no run, at iteration 0. */
+/* The file is like that of a report at iteration 0, without the name of a run. */
 static int handle_checkpoint_save(struct companion *c, const struct request *q,
                                   struct reply *reply, struct error *err)
 {
@@ -460,7 +461,7 @@ static int handle_checkpoint_save(struct companion *c, const struct request *q,
     (void)reply;
     if (!c->without_run)
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "a worker saves a checkpoint by report() alone");
+                         "a worker saves checkpoints only by report()");
     if (request_string(q, "path", &path, err) < 0)
         return -1;
     if (companion_checkpoint_make(c, offer, NULL, &ck, err) < 0)
@@ -474,7 +475,7 @@ static int handle_checkpoint_save(struct companion *c, const struct request *q,
 
 /* ---- The family ---- */
 
-/* The reply is on its way: the memory in it is the client's alone. */
+/* The reply has been sent: close this process's descriptor of its memory. */
 static long checkpoint_requests_advance(struct companion *c)
 {
     if (c->state[CHECKPOINT_FAMILY])

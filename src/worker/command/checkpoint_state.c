@@ -1,4 +1,4 @@
-/* checkpoint_state.c - what the companion keeps for its client's checkpoints. */
+/* checkpoint_state.c - creates and clears what checkpoint_state.h describes. */
 #include "config.h"
 
 #include "command/checkpoint_state.h"

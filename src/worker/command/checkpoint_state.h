@@ -1,12 +1,12 @@
 /*
- * checkpoint_state.h - what the companion keeps for its client's checkpoints: those that
- * are open, and the memory that they share.
+ * checkpoint_state.h - what the companion keeps for its client's checkpoints: those
+ * that are open, and memory shared with the client.
  */
 #ifndef RAYTRAIN_COMMAND_CHECKPOINT_STATE_H
 #define RAYTRAIN_COMMAND_CHECKPOINT_STATE_H
 
 #include "checkpoint/checkpoint.h"
-#include "command/session_requests.h"
+#include "command/companion.h"
 #include "command/shared_buffer.h"
 
 /* A checkpoint that the client reads. */
@@ -20,16 +20,16 @@ struct checkpoint_state {
     struct shared_buffers buffers;
     struct open_checkpoint *opened;
     int64_t ids;
-    int sent; /* a descriptor in the latest reply, to be closed; -1: none */
+    int sent; /* the descriptor of the latest reply, still open here; -1: none */
 };
 
 /* Created at its first use; NULL without memory. */
 struct checkpoint_state *checkpoint_state(struct companion *c);
-/* Close all of it, and free. There may be none. */
+/* Close all checkpoints, and free the state, if there is one. */
 void checkpoint_state_clear(struct companion *c);
 /* Close the descriptor in the latest reply. */
 void checkpoint_sent_close(struct checkpoint_state *state);
-/* Close *at, and take it out of the list. */
+/* Remove *at from the list, and close it. */
 void checkpoint_opened_close(struct open_checkpoint **at);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * client_checkpoint.c - what a checkpoint of dicts and one of directories have in common:
- * the copy that the client makes of its part, in memory that it shares, and the texts of
- * Python.
+ * client_checkpoint.c - what checkpoints of dicts and of directories have in common:
+ * the client copies its part into shared memory, and the texts of Python are put.
  */
 #include "config.h"
 
@@ -10,7 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "command/checkpoint_state.h"
 
-/* The client forgets the buffers that are kept no more. */
+/* With the buffers that are kept: the client unmaps all others. */
 static json_t *question_make(const struct shared_buffers *all,
                              const struct shared_buffer *b, bool sharded)
 {
@@ -24,7 +23,7 @@ static json_t *question_make(const struct shared_buffers *all,
                      "what", sharded ? "shards" : "all");
 }
 
-/* The client answers with an error if it cannot copy. */
+/* If the client cannot copy, its answer is an error. */
 static int answer_check(const json_t *answer, struct error *err)
 {
     const json_t *error = json_object_get(answer, "error");

@@ -1,3 +1,4 @@
+/* client_dataset.c - the name and the warnings of a dataset that a client opens. */
 #include "command/client_dataset.h"
 
 #include <stdlib.h>
@@ -5,7 +6,7 @@
 
 #include "util/quote.h"
 
-/* Without memory there is no warning. */
+/* Lost if there is no memory. */
 void client_dataset_warn(void *arg, const char *text)
 {
     const struct reply *reply = arg;

@@ -1,3 +1,4 @@
+/* client_maps.c - says in a reply which preprocessors are left to the client. */
 #include "command/client_maps.h"
 
 int client_maps_reply(const raytrain_dataset *ds, const struct request *q,
@@ -11,7 +12,7 @@ int client_maps_reply(const raytrain_dataset *ds, const struct request *q,
         return error_set(
             err, RAYTRAIN_ENOTSUP,
             "dataset \"%s\": a batch_mapper is a function in Python, which "
-            "this client does not call",
+            "this client cannot call",
             dataset_name(ds));
     return reply_set(reply, "maps", json_integer((json_int_t)from), err);
 }

@@ -1,6 +1,6 @@
 /*
- * command.c - the loop of a command (loop/loop.h): start it as a child, serve it until
- * it ends, and say how it has ended.
+ * command.c - the loop of a command (loop/loop.h): starts it as a child, serves it
+ * until it ends, and says how it has ended.
  *
  * The child is started by the main thread, so that it dies with this process
  * (PR_SET_PDEATHSIG), and leads a process group of its own, so that a `kill 0` in a
@@ -35,15 +35,15 @@
 #include "util/quote.h"
 #include "util/thread.h"
 
-/* The status of a process that was asked to end by its session. */
+/* The exit status of a process that its session has asked to end. */
 #define EXIT_STOPPED 75
 
-/* A command that has ended while its companion serves a request of it: the companion
- * may be waiting for other ranks. This long for it to come back. Whatever else the
- * companion does then, such as giving back memory, may take as long as it likes. */
+/* When a command has ended during a request, its companion may be waiting for other
+ * ranks. It gets this long to finish the request; what it does after that, such as
+ * releasing memory, has no limit. */
 #define LOST_WAIT_MS 200
-/* A command that has ended for the failure of another rank: this long for the record of
- * that. More than the companion of that rank waits. */
+/* When a command has ended because another rank failed, wait this long for the record
+ * of that failure: longer than the companion of that rank waits. */
 #define ABORT_WAIT_MS 1000
 #define POLL_MS       10
 
@@ -52,18 +52,18 @@ struct command {
     struct session_socket socket;
     char **argv, **env;
     char *name; /* the command as one line */
-    /* A thread that ends this process if the child ends in the middle of a request,
-     * which may wait for other ranks. */
+    /* A thread that ends this process if the child ends during a request, which may
+     * wait for other ranks. */
     pthread_t guard;
     bool guarded;
-    int finished; /* an event: the main thread has noticed the end */
+    int finished; /* an eventfd: the main thread has noticed the end */
 };
 
 extern char **environ;
 
 /* ---- How it has ended ---- */
 
-/* What its backend knows of that, or what its container lacked. NULL: nothing. */
+/* What its backend says about that, or what its container lacked. NULL: nothing. */
 static const char *remark_find(const struct command *m, bool well, char *room,
                                size_t size)
 {
@@ -92,8 +92,8 @@ static void ending_text(const struct command *m, int status, char *text, size_t 
         snprintf(text + n, size - (size_t)n, ": %s", why);
 }
 
-/* What the client has said about an exception that it did not catch, with as much of
- * the end of the traceback as there is room for. */
+/* The exception that the client did not catch, and the end of the traceback, as far as
+ * there is room. */
 static int uncaught_text(const struct companion *c, char *text, size_t size)
 {
     const size_t room = size / 2;
@@ -106,7 +106,7 @@ static int uncaught_text(const struct companion *c, char *text, size_t size)
     return snprintf(text, size, "%.1000s\n%s", c->uncaught, tail);
 }
 
-/* A command that gives up when a call fails has not chosen its end. */
+/* The latest call has failed: this may be why the command has ended. */
 static void refusal_add(const struct companion *c, char *text, size_t size)
 {
     size_t n = strlen(text);
@@ -115,14 +115,14 @@ static void refusal_add(const struct companion *c, char *text, size_t size)
         snprintf(text + n, size - n, ", after a call that failed: %.1000s", c->refused);
 }
 
-/* On all ranks, in a call that has failed. */
+/* A stop was requested, and a call has failed for it on all ranks. */
 static int verdict_stopped(const struct companion *c)
 {
     error_set(&c->ctx->error, RAYTRAIN_ESTOPPED, "stopped on request");
     return RAYTRAIN_ESTOPPED;
 }
 
-/* As a training function: 0, or another number, and the reason in ctx->error. */
+/* The result as that of a training function: 0, or a status, with ctx->error set. */
 static int command_verdict(const struct command *m, int status)
 {
     const struct companion *c = &m->companion;
@@ -150,14 +150,14 @@ static int command_verdict(const struct command *m, int status)
     return (int)code;
 }
 
-/* By itself, or a process of a shell script, which has passed that on. */
+/* The command itself, or a child of a shell script that has passed the status on. */
 static bool has_aborted(int status)
 {
     return WIFSIGNALED(status) ? WTERMSIG(status) == SIGABRT
                                : WEXITSTATUS(status) == 128 + SIGABRT;
 }
 
-/* Was its last request refused for what has happened on another rank? */
+/* Has its last request failed because of another rank? */
 static bool has_lost_another(const struct command *m)
 {
     int rank;
@@ -166,10 +166,10 @@ static bool has_lost_another(const struct command *m)
            rank != m->companion.ctx->env.world->rank;
 }
 
-/* Libraries that lose another process abort this one, as JAX's and NCCL's do, often
- * before the companion of that process has noticed; and a script ends by the exception of
- * a call that has failed on another rank. Only the first failure is recorded, so that one
- * goes first. */
+/* Wait for the record of another rank's failure. Libraries such as JAX and NCCL abort a
+ * process that loses another one, often before the companion of that one has noticed;
+ * and a script ends by the exception of a call that has failed on another rank. Only
+ * the first failure is recorded, which should be the cause. */
 static void first_await(const struct command *m, int status)
 {
     const raytrain_context *ctx = m->companion.ctx;
@@ -185,7 +185,7 @@ static void first_await(const struct command *m, int status)
 
 /* ---- The guard ---- */
 
-/* The status of the child, which remains to be reaped. */
+/* The wait status of the child, without reaping it. */
 static int status_peek(const struct child *child)
 {
     siginfo_t info = {0};
@@ -195,8 +195,8 @@ static int status_peek(const struct child *child)
     return info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status & 0x7f;
 }
 
-/* The main thread waits for other ranks on behalf of a process that is no more. This
- * rank has failed; the others must not wait for it. */
+/* The main thread waits for other ranks, but its command has ended: record that this
+ * rank has failed, and exit, so that the others do not wait for it. */
 static void guard_end(const struct command *m)
 {
     raytrain_context *ctx = m->companion.ctx;
@@ -216,7 +216,8 @@ static void guard_end(const struct command *m)
     exit_now(1, false);
 }
 
-/* The client should have ended by its exception. A pid of another namespace is 0. */
+/* The client should have ended by its exception. Its pid is 0 if it is in another pid
+ * namespace: then the child is killed. */
 static void client_kill(const struct command *m)
 {
     const raytrain_context *ctx = m->companion.ctx;
@@ -224,7 +225,7 @@ static void client_kill(const struct command *m)
     pid_t pid = m->companion.exiting;
 
     if (read(m->companion.exit_timer, &times, sizeof times) < 0)
-        return; /* it was set back */
+        return; /* the timer was stopped */
     event_add(ctx->env.log_dir, EVENT_WARNING,
               "rank %d: process %d still runs %d s after an exception that it did not "
               "catch (run_config.exit_grace_s), and is killed: Python waits for its "
@@ -278,7 +279,7 @@ static void guard_stop(struct command *m)
     m->guarded = false;
 }
 
-/* ---- Its life ---- */
+/* ---- From start to end ---- */
 
 static int command_spawn(struct command *m, struct error *err)
 {
@@ -322,7 +323,7 @@ static int command_start(struct command *m, struct error *err)
     return guard_start(m, err);
 }
 
-/* path, and the arguments after it. */
+/* The path and the arguments. */
 static int argv_make(const struct loop_source *source, char ***argv, struct error *err)
 {
     *argv = NULL;
@@ -334,14 +335,14 @@ static int argv_make(const struct loop_source *source, char ***argv, struct erro
     return -1;
 }
 
-/* A failure of what is ours: it is no ending of the command. */
+/* The companion has failed, not the command. */
 static int command_fail(struct command *m, const struct error *why)
 {
     error_set(&m->companion.ctx->error, why->code, "%s", why->text);
     return (int)why->code;
 }
 
-/* What there is to say about a command that has ended well. */
+/* Warn about a command that has ended well but was not set up as it should be. */
 static void well_remark(const struct command *m)
 {
     const raytrain_context *ctx = m->companion.ctx;
@@ -352,7 +353,7 @@ static void well_remark(const struct command *m)
         event_add(ctx->env.log_dir, EVENT_WARNING, "%s", remark);
 }
 
-/* A command without a session knows nothing of the settings. */
+/* Warn if the command has not read its settings, for example without a session. */
 static void settings_remark(const raytrain_context *ctx)
 {
     const json_t *config = ctx->env.config->train_loop_config;
@@ -363,7 +364,7 @@ static void settings_remark(const raytrain_context *ctx)
             ctx->env.log_dir, EVENT_WARNING,
             "the command has not asked for train_loop_config, which has %s%s: a "
             "Python script reads it from raytrain.config, another program gets "
-            "arguments of its own after the command",
+            "its arguments after the command",
             quote(json_object_iter_key(json_object_iter((json_t *)config)), quoted),
             json_object_size(config) > 1 ? " and others" : "");
 }
@@ -392,7 +393,7 @@ static int command_run(struct loop *loop, raytrain_context *ctx)
     return command_verdict(m, status);
 }
 
-/* The socket comes first: a node without room for it fails before the group forms. */
+/* Only the socket: a node without room for it fails before the ranks connect. */
 static int command_open(struct loop *loop, struct error *err)
 {
     struct command *m = calloc(1, sizeof *m);

@@ -1,7 +1,7 @@
 /*
  * companion.c - the loop that serves a command's process: it sleeps until there is a
- * client, a request, a request to stop, or the process has ended. At the top the
- * dispatch of one request, below it the clients, at the end the loop.
+ * client, a request, a request to stop, or the process has ended. First the dispatch of
+ * one request, then the clients, at the end the loop.
  */
 #include "command/companion.h"
 
@@ -25,7 +25,7 @@ static const struct request_family *const families[FAMILIES] = {
     [PREDICT_FAMILY] = &predict_requests,   [CHECKPOINT_FAMILY] = &checkpoint_requests,
 };
 
-/* What a helper has, too. */
+/* The families that a helper has, too. */
 static const bool for_helper[FAMILIES] = {
     [CHECKPOINT_FAMILY] = true, [DATASET_FAMILY] = true, [PREPROCESS_FAMILY] = true};
 
@@ -43,7 +43,7 @@ static const struct request_row *request_row_find(const char *op, int *family)
     return NULL;
 }
 
-/* Microseconds until the next call of an advance(); -1: none asks for one. */
+/* Call each advance(). Returns the microseconds until the next time; -1: not needed. */
 static long families_advance(struct companion *c)
 {
     long next = -1;
@@ -87,7 +87,7 @@ static json_t *error_json(const struct error *err)
 
 static void client_drop(struct companion *c);
 
-/* A client that does not take its reply is gone; its process shows why. */
+/* Fails if the client is gone; the end of its process shows why. */
 static int reply_send(struct companion *c, const struct reply *reply, struct error *err)
 {
     if (!reply->json)
@@ -108,7 +108,7 @@ static void request_serve(struct companion *c, struct wire_message *message)
     int rc;
 
     c->serving = true;
-    (void)families_advance(c); /* what the client did alone comes first */
+    (void)families_advance(c); /* count what the client did by itself */
     rc = request_handle(c, &q, &reply, &err);
     c->serving = false;
     c->refused[0] = '\0';
@@ -145,7 +145,7 @@ static void client_drop(struct companion *c)
     atomic_store(&c->ctx->client, 0);
 }
 
-/* The session is that of another process. */
+/* Another process of the command has the session. */
 static void client_refuse(const struct companion *c, int socket)
 {
     struct error err;
@@ -153,9 +153,9 @@ static void client_refuse(const struct companion *c, int socket)
 
     error_set(
         &err, RAYTRAIN_EINVAL,
-        "process %d of this worker has the session: report() and other calls can "
-        "be made there alone; its children, such as the workers of a Pool or of a "
-        "DataLoader, have what get_context() says, and give it their results",
+        "process %d of this worker has the session: only that process can call "
+        "report() and the like; its children, such as the workers of a Pool or of a "
+        "DataLoader, can call get_context(), and return their results to it",
         (int)c->client.pid);
     json = error_json(&err);
     if (json)
@@ -164,7 +164,8 @@ static void client_refuse(const struct companion *c, int socket)
     close(socket);
 }
 
-/* The directory of the socket is this user's alone, but its mode may be changed. */
+/* Does the peer belong to this user? The directory is private, but its mode may be
+ * changed. */
 static bool is_own(int socket, pid_t *pid)
 {
     struct ucred peer = {0};
@@ -182,7 +183,7 @@ static void client_accept(struct companion *c)
     pid_t pid = 0;
 
     if (socket < 0)
-        return; /* it is gone again */
+        return; /* the client has disconnected already */
     if (!is_own(socket, &pid)) {
         close(socket);
         return;
@@ -197,7 +198,8 @@ static void client_accept(struct companion *c)
     c->client.ever = true;
 }
 
-/* What a closed socket leaves unread makes the kernel drop what it has sent. */
+/* A socket that is closed with unread data resets the connection, and what was sent
+ * last would be lost. */
 static void rest_discard(int socket)
 {
     char bytes[4096];
@@ -207,8 +209,8 @@ static void rest_discard(int socket)
             return;
 }
 
-/* Bytes that are not a message end the connection: what follows them cannot be
- * understood. The client gets the reason. */
+/* Serve one message. Bytes that are not a message end the connection, since what
+ * follows them cannot be parsed; the client gets the reason. */
 static void client_read(struct companion *c)
 {
     struct wire_message message;
@@ -281,21 +283,22 @@ int companion_ask(struct companion *c, json_t *question, const int fds[], int n_
         return 0;
     wire_clear(answer);
     return error_set(err, RAYTRAIN_EINVAL,
-                     "the client has sent another request in place of an answer");
+                     "the client has sent another request instead of an answer");
 }
 
 /* ---- The loop ---- */
 
 enum waited_for { CHILD, STOP, LISTENER, CLIENT, DESCRIPTORS };
 
-/* A command that has never connected cannot learn of it in any other way. */
+/* A command that has never connected learns of a stop only by a signal. */
 static void stop_pass_on(struct companion *c)
 {
     stop_clear_descriptor();
     if (!stop_requested() || c->client.ever || c->ctx->ended_on_request)
         return;
     c->ctx->ended_on_request = true;
-    (void)child_signal(&c->child, SIGTERM, NULL); /* at worst its time of grace ends */
+    (void)child_signal(&c->child, SIGTERM,
+                       NULL); /* on failure it ends with the grace period */
 }
 
 static int companion_wait(struct companion *c, struct pollfd on[DESCRIPTORS],
@@ -318,7 +321,7 @@ static int companion_wait(struct companion *c, struct pollfd on[DESCRIPTORS],
                      strerror(errno));
 }
 
-/* What the client has sent is read before its end is noticed: it may say why. */
+/* What the client has sent is read before its end is noticed, since it may say why. */
 int companion_serve(struct companion *c, int *wait_status, struct error *err)
 {
     struct pollfd on[DESCRIPTORS];

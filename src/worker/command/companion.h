@@ -20,26 +20,26 @@
 
 struct companion;
 
-/* What a client asks. All of it is the companion's. */
+/* A request of a client. The companion owns all of it. */
 struct request {
-    const json_t *args; /* the whole object */
+    const json_t *args; /* the object that the client has sent */
     const void *data;
     size_t n_data;
-    int *fds; /* of the client; set one to -1 to keep it */
+    int *fds; /* from the client; the handler sets one to -1 to keep it */
     int n_fds;
 };
 
-/* What it gets. */
+/* The reply to it. */
 struct reply {
     json_t *json; /* an object, to which the handler adds; the companion frees it */
     void *data;   /* malloc'ed by the handler; the companion frees it */
     size_t n_data;
-    int fds[WIRE_FDS_MAX]; /* they remain the handler's */
+    int fds[WIRE_FDS_MAX]; /* the handler still owns them */
     int n_fds;
     bool none; /* the request has no reply */
 };
 
-/* -1: err becomes the reply, and nothing else of it. */
+/* Returns -1 with err, which then is the whole reply. */
 typedef int (*request_handler)(struct companion *c, const struct request *request,
                                struct reply *reply, struct error *err);
 
@@ -48,7 +48,7 @@ struct request_row {
     request_handler handle;
 };
 
-/* Its place in companion.state. */
+/* A family of requests: its index in companion.state. */
 enum family {
     SESSION_FAMILY,
     CHECKPOINT_FAMILY,
@@ -61,13 +61,13 @@ enum family {
 
 struct request_family {
     const struct request_row *rows;
-    /* The client has disconnected, or the worker goes down: free state[]. May be NULL,
-     * and is called whether there is state or not. */
+    /* The client has disconnected, or the worker ends: free state[], which may be NULL.
+     * NULL: there is no state. */
     void (*close)(struct companion *c);
     /*
-     * Something is under way that needs the thread from time to time. Called before
-     * each sleep and each request: advance it, and return in how many microseconds to call again; -1:
-     * not before the next request. NULL: never.
+     * Advance what is in progress. Called before each sleep and each request. Returns
+     * the microseconds after which to call it again; -1: only before the next request.
+     * NULL: nothing to advance.
      */
     long (*advance)(struct companion *c);
 };
@@ -75,61 +75,63 @@ struct request_family {
 extern const struct request_family session_requests, checkpoint_requests,
     dataset_requests, gradient_requests, preprocess_requests, predict_requests;
 
-/* What the client has said about itself, and what it was asked to do. */
+/* The client that is connected. */
 struct client {
     int socket;   /* -1: none is connected */
-    pid_t pid;    /* in its own pid namespace */
+    pid_t pid;    /* as this process sees it; 0: none, or in another pid namespace */
     bool ever;    /* one has connected in this attempt */
     bool leaving; /* a reply has asked it to exit */
 };
 
 struct companion {
     raytrain_context *ctx;
-    bool without_run; /* a helper: there are checkpoints and datasets alone */
+    bool without_run; /* a helper, which serves only checkpoints, datasets and
+                       * preprocessors */
     int listener;
     struct client client;
-    atomic_bool serving; /* a request is handled, and its reply is not on its way yet */
+    atomic_bool serving; /* a request is being handled */
     struct child child;
-    /* A timer (timerfd_create(2)), -1 if there is none: it runs from an exception that
-     * ends the client on, until the client has ended. */
+    /* A timer (timerfd_create(2)), -1 if there is none. It runs from the exception that
+     * ends the client until the client has ended. */
     int exit_timer;
-    atomic_int exiting;           /* its process */
-    void *state[FAMILIES];        /* of each family, its own affair */
+    atomic_int exiting;           /* the process for which it runs */
+    void *state[FAMILIES];        /* private to each family */
     char refused[ERROR_TEXT_MAX]; /* why the latest request failed; empty: it did not */
-    bool stopped; /* a request has failed on all ranks, because a stop was asked for */
+    bool stopped; /* a request has failed on all ranks, because a stop was requested */
     json_t
-        *unlisted;  /* names of metrics that are no columns, which are reported once */
-    char *uncaught; /* the exception that ended the client, if it has said so */
+        *unlisted; /* names of metrics without a column, of which a warning was given */
+    char *uncaught; /* the exception that ended the client; NULL: none is known */
     char *traceback;
-    raytrain_status uncaught_code; /* of the session's call that raised it */
+    raytrain_status uncaught_code; /* the status of the session's call that raised it */
 };
 
 /*
- * For a handler: ask the client something before the reply. `question` is an object with
- * "ask"; it is consumed. The answer is for wire_clear(). -1: the client is gone, its
- * process has ended, or what it sent is no answer.
+ * For a handler: ask the client something before the reply. `question` is an object
+ * with "ask"; it is consumed. Release the answer by wire_clear(). Returns -1 if the
+ * client is gone, its process has ended, or it has sent something else.
  */
 int companion_ask(struct companion *c, json_t *question, const int fds[], int n_fds,
                   struct wire_message *answer, struct error *err);
 
-/* Serve until the child has ended: its wait status. -1: the companion itself failed. */
+/* Serve until the child has ended; *wait_status is that of waitpid(2). -1: the
+ * companion itself has failed. */
 int companion_serve(struct companion *c, int *wait_status, struct error *err);
-/* Without a child: serve the one client until it has disconnected. */
+/* Without a child: serve the only client until it has disconnected. */
 void companion_serve_client(struct companion *c);
-/* Close the sockets and all state. */
+/* Close the client's socket, and free all state. */
 void companion_close(struct companion *c);
 
 /* ---- For handlers ---- */
 
-/* A member of the request: -1 and RAYTRAIN_EINVAL if it is missing or of another type.
- * Strings are the request's. */
+/* Get a member of the request: RAYTRAIN_EINVAL if it is missing or of another type. The
+ * request owns strings. */
 int request_string(const struct request *q, const char *name, const char **value,
                    struct error *err);
 int request_integer(const struct request *q, const char *name, int64_t *value,
                     struct error *err);
-/* false if it is missing. */
+/* Is it true? A missing member is false. */
 bool request_flag(const struct request *q, const char *name);
-/* Add a member; `value` is consumed. -1 and RAYTRAIN_ENOMEM if it is NULL. */
+/* Add a member; `value` is consumed. RAYTRAIN_ENOMEM if it is NULL. */
 int reply_set(struct reply *reply, const char *name, json_t *value, struct error *err);
 
 #endif

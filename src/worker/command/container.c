@@ -1,8 +1,8 @@
 /*
- * container.c - see container.h. Read in apptainer 1.4, internal/pkg/util/env/clean.go:
- * APPTAINERENV_NAME becomes NAME inside, also with --cleanenv; APPTAINER_BIND is obeyed
- * with --containall, too. In enroot 4, doc/cmd/start.md: only what --env, --mount and
- * --conf name gets inside.
+ * container.c - recognizes the program of a container, and says what its inside lacks.
+ * From apptainer 1.4, internal/pkg/util/env/clean.go: APPTAINERENV_NAME becomes NAME
+ * inside, also with --cleanenv; APPTAINER_BIND works with --containall, too. From
+ * enroot 4, doc/cmd/start.md: only what --env, --mount and --conf name gets inside.
  */
 #include "command/container.h"
 
@@ -17,7 +17,7 @@ const char *const container_devices[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_D
 
 enum container_kind {
     KIND_NONE,
-    KIND_APPTAINER, /* it gets all it needs by variables */
+    KIND_APPTAINER, /* gets all it needs by variables */
     KIND_ENROOT,
     KIND_OTHER,
 };
@@ -52,7 +52,7 @@ static const char *environment_value(char *const *env, const char *name)
     return "";
 }
 
-/* The file is beside the directory of the module, which is the last one. */
+/* The path of enroot.conf: beside the last directory, which has the module. */
 static int enroot_conf(const char *directories, char *path, size_t size)
 {
     const char *module = strrchr(directories, ':');
@@ -84,8 +84,8 @@ bool container_remark(char *const *argv, char *const *env, bool well, char *text
         enroot_conf(directories, conf, sizeof conf);
         snprintf(text, size,
                  "its container has not connected to its session, and enroot passes no "
-                 "variables by itself; give its place and the module raytrain to it "
-                 "with: enroot start --conf %s",
+                 "variables by itself; pass these and the module raytrain with: enroot "
+                 "start --conf %s",
                  conf);
         break;
     default:

@@ -1,6 +1,6 @@
 /*
- * container.h - a command that starts a container: what must reach the inside of it, and
- * what to say if it did not.
+ * container.h - a command that starts a container: what must reach the inside of it,
+ * and what to say if it did not.
  */
 #ifndef RAYTRAIN_COMMAND_CONTAINER_H
 #define RAYTRAIN_COMMAND_CONTAINER_H
@@ -11,23 +11,23 @@
 /* A variable with this name, which begins with one of the prefixes, is set inside a
  * container of apptainer or singularity as NAME, also with --cleanenv. */
 extern const char *const container_prefixes[];
-/* These have the directories that are bound into such a container, with commas. */
+/* Variables with the directories to bind into such a container, separated by commas. */
 extern const char *const container_binds[];
 
-/* For share/enroot.conf: the names of the variables, with blanks, and the directories,
- * with colons. */
+/* For share/enroot.conf: the names of the variables, separated by blanks, and the
+ * directories, separated by colons. */
 #define CONTAINER_VARIABLES   "RAYTRAIN_CONTAINER_VARIABLES"
 #define CONTAINER_DIRECTORIES "RAYTRAIN_CONTAINER_DIRECTORIES"
 
-/* Variables that choose the devices of a worker; others set them before this process has
- * started, and --cleanenv would take them away. NULL at the end. */
+/* Variables that choose the devices of a worker. They are set before this process
+ * starts, and --cleanenv would remove them. NULL at the end. */
 extern const char *const container_devices[];
 
 /*
- * The command argv[] has ended and has never connected to its session. If it starts a
- * container, a sentence on what the container needs for that; false: there is nothing to
- * say. `well`: it has ended with status 0, so that it may not need its session at all.
- * env: of the command.
+ * For a command argv[] that has ended without having connected to its session. If it
+ * starts a container, text says what the container needs for that; false: nothing to
+ * say. `well`: it has ended with status 0, so it may not need its session. env: the
+ * command's.
  */
 bool container_remark(char *const *argv, char *const *env, bool well, char *text,
                       size_t size);

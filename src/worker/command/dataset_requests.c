@@ -1,24 +1,24 @@
 /*
- * dataset_requests.c - datasets for a command's process: a batch is copied into memory
- * that it maps, so that a request for the next one has no data.
+ * dataset_requests.c - datasets for a command's process: batches are copied into memory
+ * that the client maps, so that the reply with the next batch has no data.
  *
- *   dataset_open   a view of this worker's shard of a dataset of the configuration, "name",
- *                  or of all rows of one with "config", which is "datasets = { ...
- *                  };" as in raytrain.cfg, and whose rows go through the chain in
- *                  the data (chain_pack.h), if there is one; with "rank" and "size",
- *                  the rows of one of `size` readers; closes views that the
- *                  client no longer needs. The reply has the columns, the words of
- *                  some as its data (frame_wire.h), and "warnings", texts for the user
- *   dataset_begin  begin a pass: an epoch, or what is left of one; "unpadded" leaves out
- *                  the rows that fill up its last batch; "mixed" is how many rows of
- *                  each worker are mixed at a time, if the dataset is not shuffled
- *   dataset_next   the next batch, into one of the view's slots, and the places of its
- *                  arrays there; "padding" if rows at its end fill it up
- *   dataset_peek   the first batch of this epoch, likewise; the position stays what it is
+ *   dataset_open   open a view of this worker's shard of a dataset. "name": a dataset
+ *                  of the configuration; or "config": the text "datasets = { ... };" of
+ *                  raytrain.cfg, with a chain of preprocessors as the data of the
+ *                  request (chain_pack.h), if there is one. In that case the view has
+ *                  all rows, or with "rank" and "size" those of one of `size` readers.
+ *                  "close": the ids of views to close. The reply has the columns, with
+ *                  words as its data (frame_wire.h), and "warnings", texts for the user
+ *   dataset_begin  begin a pass: an epoch, or the rest of one. "unpadded": without the
+ *                  rows that fill up its last batch. "mixed": if the dataset is not
+ *                  shuffled, the number of rows of each worker that are mixed at a time
+ *   dataset_next   copy the next batch into a slot of the view. The reply has the
+ *                  places of its arrays there, and "padding", the rows that fill it up
+ *   dataset_peek   copy the first batch of this epoch, and keep the position
  *
- * The client chooses the slot, and never one that is still in use there. In a pass with
- * equal shards a rank gets as many rows of each batch as every other: the C library
- * divides the tail of an epoch, too, and ranks with one row more leave it out.
+ * The client chooses the slot, and never one that it still uses. In a pass with equal
+ * shards all ranks get the same number of rows in each batch: ranks with one row more
+ * at the end of an epoch leave it out.
  */
 #include "command/batch_slot.h"
 #include "command/client_maps.h"
@@ -37,15 +37,15 @@
 
 #define VIEWS_MAX 4096
 
-/* What the positions belong to. */
+/* A dataset shard, with one position for all its views. */
 struct shard {
     struct shard *next;
     raytrain_dataset *ds;
-    bool owned;         /* of a file, not of the configuration */
-    struct chain chain; /* of an owned one: what its batches go through */
-    bool begun;         /* there was a pass already */
-    bool warned;        /* about rows that were left out */
-    int64_t pass;       /* the number of the latest one */
+    bool owned;         /* the client has opened it: it is not in the configuration */
+    struct chain chain; /* if owned: the preprocessors of its batches */
+    bool begun;         /* a pass has begun */
+    bool warned;        /* a warning was given about rows that are left out */
+    int64_t pass;       /* the number of the latest pass */
     int views;
 };
 
@@ -56,8 +56,8 @@ struct view {
     uint64_t batch_rows;
     bool drop_last, equal, unpadded;
     struct frame_place *places; /* of the columns in a slot */
-    size_t
-        slot_bytes; /* at least; a batch of columns without a fixed size may need more */
+    /* The size of a new slot; a batch whose rows have no fixed size may need more. */
+    size_t slot_bytes;
     struct batch_slot slots[BATCH_SLOTS];
 };
 
@@ -85,7 +85,7 @@ static struct datasets *datasets_get(struct companion *c, struct error *err)
     return c->state[DATASET_FAMILY];
 }
 
-/* An owned one. */
+/* Only for an owned one. */
 static void shard_free(struct datasets *all, struct shard *s)
 {
     struct shard **at = &all->shards;
@@ -125,8 +125,7 @@ static void view_close(struct datasets *all, int64_t id)
         }
 }
 
-/* The shards of the configuration outlive their client: what they have delivered counts.
- */
+/* The datasets of the configuration stay open, with their positions. */
 static void datasets_close(struct companion *c)
 {
     struct datasets *all = c->state[DATASET_FAMILY];
@@ -195,7 +194,7 @@ static int dataset_config_parse(const char *text, struct train_config *cfg,
     return client_dataset_name(&cfg->datasets[0], err);
 }
 
-/* Which reader of how many this process is; the only one if nothing is said. */
+/* "rank" and "size": by default this process is the only reader. */
 static int reader_parse(const struct request *q, struct dataset_env *env,
                         struct error *err)
 {
@@ -213,7 +212,7 @@ static int reader_parse(const struct request *q, struct dataset_env *env,
     return 0;
 }
 
-/* Files, which this process reads alone. */
+/* Open a dataset of files for this process only. */
 static int dataset_file_open(const char *text, const struct chain *chain,
                              const struct request *q, struct reply *reply,
                              raytrain_dataset **ds, struct error *err)
@@ -247,7 +246,7 @@ static struct shard *shard_add(struct datasets *all, struct error *err)
     return s;
 }
 
-/* The shard of a dataset of files, with the preprocessors in the request's data. */
+/* Open a dataset of files, with the preprocessors in the request's data. */
 static struct shard *file_shard(struct datasets *all, const char *config,
                                 const struct request *q, struct reply *reply,
                                 struct error *err)
@@ -268,7 +267,7 @@ static struct shard *file_shard(struct datasets *all, const char *config,
     return rc == 0 ? s : NULL;
 }
 
-/* COLLECTIVE */
+/* COLLECTIVE: this worker's shard of a dataset of the configuration. */
 static struct shard *named_shard(struct companion *c, struct datasets *all,
                                  const char *name, struct error *err)
 {
@@ -287,7 +286,7 @@ static struct shard *named_shard(struct companion *c, struct datasets *all,
     return s;
 }
 
-/* COLLECTIVE with a name. */
+/* COLLECTIVE if the request has a name. */
 static struct shard *shard_open(struct companion *c, struct datasets *all,
                                 const struct request *q, struct reply *reply,
                                 struct error *err)
@@ -356,8 +355,8 @@ static int handle_dataset_open(struct companion *c, const struct request *q,
 
 /* ---- dataset_begin ---- */
 
-/* How large the slots are at first. A batch never has more rows than the dataset,
- * whatever its size is said to be. */
+/* Set the size of new slots. A batch never has more rows than the dataset, however
+ * large batch_rows is. */
 static int view_lay_out(struct view *v, uint64_t batch_rows, struct error *err)
 {
     const raytrain_dataset *ds = v->shard->ds;
@@ -372,8 +371,8 @@ static int view_lay_out(struct view *v, uint64_t batch_rows, struct error *err)
     return 0;
 }
 
-/* After a restart, the first pass goes on from the checkpoint. Any other is a whole
- * epoch, also if the one before it was left early. */
+/* After a restart, the first pass continues from the checkpoint. Any other pass is a
+ * whole epoch, also if the previous one was not read to its end. */
 static int position_begin(struct shard *s, struct error *err)
 {
     struct dataset_state at;
@@ -422,8 +421,8 @@ static int handle_dataset_begin(struct companion *c, const struct request *q,
 
 /* ---- dataset_next ---- */
 
-/* Once a run, and not for what is left out on request; a client that reads a file says
- * so itself. */
+/* Warn once in a run, and not about rows that are left out on request; a client that
+ * reads files gives this warning itself. */
 static void warn_left_out(struct companion *c, struct shard *s, uint64_t rows)
 {
     if (rows == 0 || s->warned || s->owned || c->ctx->env.world->rank != 0)
@@ -437,7 +436,8 @@ static void warn_left_out(struct companion *c, struct shard *s, uint64_t rows)
               dataset_workers(s->ds), (unsigned long long)rows);
 }
 
-/* How many of this worker's rows of the batch that began at `position` count. */
+/* The number of rows that the client gets of this worker's batch, which began at
+ * `position`. */
 static uint64_t rows_usable(struct companion *c, const struct view *v,
                             uint64_t position, uint64_t rows)
 {
@@ -476,7 +476,7 @@ static int batch_next(struct companion *c, const struct view *v, uint64_t *rows,
     return 0;
 }
 
-/* The first `rows` rows of the current batch. */
+/* Copy the first `rows` rows of the current batch into the slot. */
 static int view_batch_reply(struct view *v, struct batch_slot *slot, uint64_t rows,
                             struct reply *reply, struct error *err)
 {
@@ -525,7 +525,7 @@ static int handle_dataset_next(struct companion *c, const struct request *q,
     return reply_set(reply, "rows", json_integer((json_int_t)rows), err);
 }
 
-/* For a client that has to know what its functions make of rows before it reads them. */
+/* The client needs a batch to learn which columns its functions return. */
 static int handle_dataset_peek(struct companion *c, const struct request *q,
                                struct reply *reply, struct error *err)
 {

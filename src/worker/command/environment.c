@@ -1,4 +1,4 @@
-/* environment.c - see environment.h. */
+/* environment.c - makes the environment of a command, and of containers in it. */
 #include "command/environment.h"
 
 #include <limits.h>
@@ -14,10 +14,10 @@
 
 /* ---- What does not reach the command ---- */
 
-/* A '*' at the end: all that begin so. */
+/* A '*' at the end: all names with this prefix. */
 static const char *const hidden_names[] = {
     "PMI_*", "PMI2_*", "PMIX_*", "HYDI_*", "MPI_LOCAL*",
-    /* the step; the job's are the user's */
+    /* of the step; those of the job belong to the user */
     "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID",
     "SLURM_STEP_*", "SLURM_STEPID", "SLURM_TASK_PID", "SLURM_GTIDS",
     "SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_SRUN_COMM_*",
@@ -65,11 +65,11 @@ static int base_copy(char *const *base, char ***env, struct error *err)
 struct building {
     const raytrain_context *ctx;
     char **env;
-    char **given; /* the names of what a container is to have, too */
+    char **given; /* names of variables that a container gets, too */
     struct error *err;
 };
 
-/* The entry of this variable; NULL: it is not set. */
+/* The entry "NAME=VALUE"; NULL: it is not set. */
 static char **entry_find(char **env, const char *name)
 {
     size_t n = strlen(name);
@@ -157,8 +157,8 @@ static int place_set(struct building *b)
     return 0;
 }
 
-/* PREFIX/libexec/raytrain/raytrain-worker -> PREFIX/share/raytrain/python, so that an
- * installed tree can be moved. */
+/* PREFIX/libexec/raytrain/raytrain-worker -> PREFIX/share/raytrain/python: relative to
+ * this program, so that an installed tree can be moved. */
 static void module_dir(char dir[PATH_MAX])
 {
     char self[PATH_MAX];
@@ -180,7 +180,7 @@ static void module_dir(char dir[PATH_MAX])
     snprintf(dir, PATH_MAX, "%s/python", RAYTRAIN_PKGDATADIR);
 }
 
-/* Append to what the user has, so that the user's come first. */
+/* Append to the user's list, so that the user's entries come first. */
 static int list_append(struct building *b, const char *name, char separator,
                        const char *more)
 {
@@ -198,7 +198,7 @@ static int list_append(struct building *b, const char *name, char separator,
     return 0;
 }
 
-/* What Python prints reaches the log at once, unless the user wants something else. */
+/* By default, what Python prints reaches the log at once. */
 static int python_set(struct building *b, const char *module)
 {
     if (!entry_find(b->env, "PYTHONUNBUFFERED") &&
@@ -209,7 +209,7 @@ static int python_set(struct building *b, const char *module)
 
 /* ---- What a container gets ---- */
 
-/* The directories of the socket and of the module, under the same paths. */
+/* Bind the directories of the socket and of the module at the same paths. */
 static int directories_bind(struct building *b, const char *directory,
                             const char *module)
 {
@@ -223,7 +223,7 @@ static int directories_bind(struct building *b, const char *directory,
     return entry_set(b, CONTAINER_DIRECTORIES, paths);
 }
 
-/* If it is set: NAME as APPTAINERENV_NAME and the like. */
+/* If NAME is set, set APPTAINERENV_NAME and the like. */
 static int variable_forward(struct building *b, const char *name)
 {
     char **entry = entry_find(b->env, name), *value;
@@ -248,7 +248,7 @@ static int variable_forward(struct building *b, const char *name)
     return rc;
 }
 
-/* A comma or a colon in a path would end it in a list. */
+/* Not if a path has a comma or a colon, which would end it in a list. */
 static int container_set(struct building *b, const char *socket, const char *module)
 {
     char directory[PATH_MAX], *names;

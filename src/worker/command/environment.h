@@ -1,6 +1,7 @@
 /*
- * environment.h - the environment of a command: the user's, without what makes this
- * worker a member of its own group, and with what tells the command its place.
+ * environment.h - the environment of a command: the user's, without the variables by
+ * which this worker joins its own group, and with those that give the command its
+ * place.
  */
 #ifndef RAYTRAIN_COMMAND_ENVIRONMENT_H
 #define RAYTRAIN_COMMAND_ENVIRONMENT_H
@@ -9,18 +10,17 @@
 
 /*
  * *env, an argv vector, is a copy of `base` in which
- *  - variables of PMI, PMIx and of the Slurm step are missing: a library in the command
- *    would take this worker's rank in its own group for its own;
+ *  - variables of PMI, PMIx and of the Slurm step are missing: with them, a library in
+ *    the command would join the workers' own group;
  *  - RANK, WORLD_SIZE, LOCAL_RANK, ..., those of the backend and RAYTRAIN_SESSION
- *    (`socket`) are set. If the user has given one of these another value, rank 0
- *    warns;
+ *    (`socket`) are set. Rank 0 warns if the user has set one of these differently;
  *  - PYTHONPATH ends with the directory of the Python module `raytrain`;
- *  - what was set is set for a container, too (container.h).
+ *  - all these are set for a container, too (container.h).
  */
 int command_environment(const raytrain_context *ctx, char *const *base,
                         const char *socket, char ***env, struct error *err);
 
-/* Does a variable of this name not reach the command? */
+/* Is a variable of this name missing in the environment of the command? */
 bool command_environment_hides(const char *name);
 
 #endif

@@ -1,3 +1,4 @@
+/* frame_parse.c - checks and copies the rows that a client sends. */
 #include "command/frame_parse.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static int numbers_parse(const json_t *said, struct frame_column *c, struct erro
     if (c->row.dtype == 0 || json_array_size(shape) > RAYTRAIN_MAX_DIMS)
         return error_set(
             err, RAYTRAIN_EINVAL,
-            "column \"%s\": its type is none of a column, or its rows have "
+            "column \"%s\": a column cannot have this type, or its rows have "
             "more than %d dimensions",
             c->name, RAYTRAIN_MAX_DIMS);
     bytes = raytrain_dtype_size(c->row.dtype);
@@ -34,7 +35,7 @@ static int numbers_parse(const json_t *said, struct frame_column *c, struct erro
     return 0;
 }
 
-/* If a word is there twice, more words have codes than the dictionary has. */
+/* If a word occurs twice, more codes are set than the dictionary has words. */
 static int words_unpack(struct dictionary *words, const unsigned char *bytes, size_t n,
                         const char *name, struct error *err)
 {
@@ -47,13 +48,13 @@ static int words_unpack(struct dictionary *words, const unsigned char *bytes, si
     memset(codes, 0xff, room);
     rc = dictionary_unpack(words, bytes, n, codes, err);
     if (rc == 0 && codes[dictionary_count(words)] != -1)
-        rc = error_set(err, RAYTRAIN_EINVAL, "column \"%s\": a word is there twice",
-                       name);
+        rc =
+            error_set(err, RAYTRAIN_EINVAL, "column \"%s\": a word occurs twice", name);
     free(codes);
     return rc;
 }
 
-/* "words": [FIRST, BYTES], where the block has them as dictionary_pack() makes them. */
+/* "words": [FIRST, BYTES], the place in the block; made by dictionary_pack(). */
 static int words_parse(const json_t *place, const struct wire_block *block,
                        struct parsed_frame *f, struct frame_column *c,
                        struct error *err)

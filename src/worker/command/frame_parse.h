@@ -1,5 +1,6 @@
 /*
- * frame_parse.h - rows that a command's process sends: numbers and words, as a frame.
+ * frame_parse.h - makes a frame of the rows that a command's process sends: numbers and
+ * words.
  */
 #ifndef RAYTRAIN_COMMAND_FRAME_PARSE_H
 #define RAYTRAIN_COMMAND_FRAME_PARSE_H
@@ -8,7 +9,7 @@
 
 #include "frame/frame.h"
 
-/* A frame with the words that it owns. Zeroed: empty. */
+/* A frame that owns its words. All zeros: empty. */
 struct parsed_frame {
     struct frame frame;
     struct dictionary **words;
@@ -22,11 +23,11 @@ struct wire_block {
 };
 
 /*
- * columns: as frame_columns_json() makes them, with the words in the block; kinds
- * "numbers" and "words" alone. places: [[DATA], ...], where the elements of each begin
- * in the block. RAYTRAIN_EINVAL if they do not fit there, a code is none of a word, a
- * word is there twice, or rows have no elements. RAYTRAIN_ECORRUPT if the words are cut
- * off. Release it with parsed_frame_clear(), also after a failure.
+ * columns: as frame_columns_json() makes them, with the words in the block; only the
+ * kinds "numbers" and "words". places: [[DATA], ...], where the elements of each column
+ * begin in the block. RAYTRAIN_EINVAL if they are not within the block, a code has no
+ * word, a word occurs twice, or rows have no elements. RAYTRAIN_ECORRUPT if the words
+ * are truncated. Release *out with parsed_frame_clear(), also after a failure.
  */
 int frame_parse(const json_t *columns, const json_t *places, uint64_t rows,
                 const struct wire_block *block, struct parsed_frame *out,

@@ -1,3 +1,4 @@
+/* frame_wire.c - describes the columns of a frame as JSON, and copies its rows. */
 #include "command/frame_wire.h"
 
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static bool block_add(size_t *bytes, size_t *place, uint64_t n, size_t size)
            (*bytes = (*bytes + ALIGNED - 1) / ALIGNED * ALIGNED, true);
 }
 
-/* The place of a column with this number of elements, behind the first *bytes of the block. */
+/* The place of a column with this number of elements, after *bytes of the block. */
 static int place_make(const struct frame_column *c, uint64_t rows, uint64_t elements,
                       struct frame_place *p, size_t *bytes, struct error *err)
 {

@@ -1,18 +1,20 @@
 /*
- * gradient_requests.c - a client's gradients are averaged over all ranks, in memory that
- * both the client and its companion have mapped.
+ * gradient_requests.c - averages the gradients of clients over all ranks, in memory
+ * that both the client and its companion have mapped.
  *
- * The client opens memory, as many bytes on every rank. In each step it writes its
+ * The client opens memory of the same size on every rank. In each step it writes its
  * gradients there, a range at a time, and says which range is ready; ranges are reduced
  * in place, in this order, which is the same on every rank. At the end of the step it
- * waits for all of them, and reads the means. While the client computes, reductions
- * advance between naps, which leave it the core; while it waits, without naps at first.
+ * waits for all of them, and reads the means. While the client computes, the companion
+ * sleeps between its polls, to leave the core to it; while the client waits, the
+ * companion polls without a pause at first.
  *
- * gradients_ready has no reply, so that it costs the client a single system call: what
- * is wrong with it becomes the reply to gradients_wait.
+ * gradients_ready has no reply, so that it costs the client a single system call: its
+ * errors are in the reply to gradients_wait.
  *
- * If the memory is that of all ranks of a node, the clients may average there themselves
- * (average/average.h): then they ask for nothing in a step, but while they wait for long.
+ * If all ranks are on one node and share the memory, the clients may average there
+ * themselves (average/average.h): then they send a request in a step only when they
+ * wait for long.
  */
 #include "command/companion.h"
 
@@ -31,43 +33,44 @@
 #include "util/clock.h"
 #include "util/installed.h"
 
-#define RANGES_MAX 65536 /* in a step; a client that has more never waits */
+#define RANGES_MAX                                                                     \
+    65536 /* in a step; a client with more has never sent gradients_wait */
 
-/* Before the client's memory: two numbers by which the ranks see at the end of a step
- * whether they have averaged the same ranges. */
+/* Before the client's memory: two numbers that show, at the end of a step, whether all
+ * ranks have averaged the same ranges. */
 #define CONTROL_BYTES 64
-/* Behind it, of this size, what clients that average themselves say to each other. */
+/* After these, the head by which clients average themselves. */
 #define HEAD_BYTES AVERAGE_HEAD_BYTES
 #define MEMORY_AT  (CONTROL_BYTES + HEAD_BYTES)
 
 struct range {
-    size_t at, n; /* from byte `at` on, n elements */
+    size_t at, n; /* n elements, from byte `at` on */
     enum comm_type type;
     enum comm_op op;
     struct comm_request *request;
     bool finished;
 };
 
-/* One memory. Invariant: all ranges below `done` are finished, all of them have been
- * started. */
+/* One memory. Invariant: all n ranges have been started, and those before `done` are
+ * finished. */
 struct averaging {
     struct averaging *next;
     int64_t id;
     struct comm *comm;
     char *data;
     size_t n_bytes;
-    struct range *ranges; /* of this step */
+    struct range *ranges; /* those of this step */
     size_t n, done, room;
-    uint64_t hash; /* of what the ranges are */
-    uint64_t steps; /* of those that the client averages itself: counted as calls */
+    uint64_t hash;  /* of the places, sizes and types of all ranges */
+    uint64_t steps; /* that the client has averaged itself; they count as calls */
     bool failed;
-    struct error error; /* why */
+    struct error error; /* if failed */
 };
 
 struct averagings {
     struct averaging *list;
     int64_t opened;
-    long nap_us; /* the next one; 0: nothing is in progress */
+    long nap_us; /* the length of the next nap; 0: nothing is in progress */
 };
 
 static struct averagings *averagings_of(struct companion *c)
@@ -88,8 +91,8 @@ static void gradients_open_say(const void *arg, char text[CALL_TEXT_MAX])
              (long long)*(const int64_t *)arg);
 }
 
-/* What has been started belongs to the MPI library until it is finished. Other ranks may
- * be gone: then it is left to it. */
+/* Until its requests are finished, the memory belongs to the MPI library. Other ranks
+ * may have ended: then it is leaked. */
 static void averaging_free(struct averaging *a)
 {
     if (a->done == a->n)
@@ -98,7 +101,7 @@ static void averaging_free(struct averaging *a)
     free(a);
 }
 
-/* COLLECTIVE */
+/* COLLECTIVE: all ranks pass the same n_bytes. */
 static int averaging_create(raytrain_context *ctx, int64_t n_bytes,
                             struct averaging **out, struct error *err)
 {
@@ -139,7 +142,7 @@ static int averagings_make(struct companion *c, struct error *err)
                : error_set(err, RAYTRAIN_ENOMEM, "no memory for gradients");
 }
 
-/* What a client that averages itself needs: see struct average_place. */
+/* For a client that averages itself: the members of struct average_place. */
 static json_t *open_average(const struct averaging *a, const struct comm_file *file)
 {
     size_t head = file->offset + CONTROL_BYTES;
@@ -147,7 +150,7 @@ static json_t *open_average(const struct averaging *a, const struct comm_file *f
     struct error err;
 
     if (installed_program("raytrain-average.so", library, sizeof library, &err) < 0)
-        library[0] = '\0'; /* gradients_agree says so to the others */
+        library[0] = '\0'; /* gradients_agree tells the other ranks */
     return json_pack("{s:s, s:I, s:I, s:i, s:i}", "library", library, "first",
                      (json_int_t)(head - file->stride * (size_t)a->comm->rank),
                      "stride", (json_int_t)file->stride, "rank", a->comm->rank, "size",
@@ -171,8 +174,8 @@ static int open_reply(struct averaging *a, struct reply *reply, struct error *er
 }
 
 /* COLLECTIVE. {"bytes"} -> {"id", "offset"}, and the descriptor of a file in which this
- * client's memory begins at `offset`. If it is that of all ranks, also "average": then
- * comes gradients_agree. */
+ * client's memory begins at `offset`. If the file has the memory of all ranks, also
+ * "average": then the client sends gradients_agree next. */
 static int handle_gradients_open(struct companion *c, const struct request *q,
                                  struct reply *reply, struct error *err)
 {
@@ -187,7 +190,7 @@ static int handle_gradients_open(struct companion *c, const struct request *q,
     a->id = all->opened++;
     a->next = all->list;
     all->list = a;
-    /* Naps as short as asked for: the default makes them longer by 50 microseconds. */
+    /* The default would make each nap longer by 50 microseconds. */
     (void)prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     return open_reply(a, reply, err);
 }
@@ -213,7 +216,7 @@ static void gradients_agree_say(const void *arg, char text[CALL_TEXT_MAX])
     snprintf(text, CALL_TEXT_MAX, "opened memory for gradients");
 }
 
-/* COLLECTIVE. {"id", "able"} -> {"all"}: can all clients average themselves? */
+/* COLLECTIVE. {"id", "able"} -> {"all"}: are all clients able to average themselves? */
 static int handle_gradients_agree(struct companion *c, const struct request *q,
                                   struct reply *reply, struct error *err)
 {
@@ -229,7 +232,7 @@ static int handle_gradients_agree(struct companion *c, const struct request *q,
     return reply_set(reply, "all", json_boolean(able == 1), err);
 }
 
-/* Not collective: this client no longer uses this memory. {"id"} */
+/* {"id"}: the client no longer uses this memory. Not collective. */
 static int handle_gradients_close(struct companion *c, const struct request *q,
                                   struct reply *reply, struct error *err)
 {
@@ -322,7 +325,7 @@ static int averaging_fail(struct averaging *a, const struct error *err)
     return -1;
 }
 
-/* "ranges": [[byte, elements, type], ...] */
+/* Start the reductions of "ranges": [[BYTE, ELEMENTS, TYPE], ...] */
 static int ranges_add(struct companion *c, struct averaging *a, const struct request *q,
                       struct error *err)
 {
@@ -353,7 +356,7 @@ static int ranges_poll(struct averaging *a, struct error *err)
     return 0;
 }
 
-/* {"id", "ranges"}; no reply, and thus never a failure. gradients_advance() comes next. */
+/* {"id", "ranges"}: these are ready. Without a reply, so it never fails. */
 static int handle_gradients_ready(struct companion *c, const struct request *q,
                                   struct reply *reply, struct error *err)
 {
@@ -367,11 +370,11 @@ static int handle_gradients_ready(struct companion *c, const struct request *q,
 
 /* ---- The client computes ---- */
 
-#define NAP_US     50   /* the first one; each is longer than the one before, ... */
-#define NAP_US_MAX 1000 /* ... up to this */
+#define NAP_US     50 /* the first nap; each one is half as long again as the last */
+#define NAP_US_MAX 1000
 
-/* The steps that a client has averaged itself are calls, as they are if the companion
- * does it. One for which it waits has been counted already. */
+/* Count the steps that the client has averaged itself as calls, like those of the
+ * companion. One for which the client waits is already in `steps`. */
 static void own_steps_count(struct companion *c, struct averaging *a)
 {
     struct average_head *head = (void *)(a->data + CONTROL_BYTES);
@@ -394,7 +397,7 @@ static long gradients_advance(struct companion *c)
         own_steps_count(c, a);
         if (!in_progress(a))
             continue;
-        (void)ranges_poll(a, &err); /* the next wait returns the error */
+        (void)ranges_poll(a, &err); /* the next gradients_wait returns the error */
         busy = busy || in_progress(a);
     }
     if (!busy)
@@ -406,7 +409,7 @@ static long gradients_advance(struct companion *c)
 
 /* ---- The client waits ---- */
 
-#define EAGER_S 0.001 /* after this, a wait naps between polls */
+#define EAGER_S 0.001 /* after this time, a wait naps between polls */
 
 static bool child_ended(const struct companion *c)
 {
@@ -415,7 +418,7 @@ static bool child_ended(const struct companion *c)
     return poll(&on, 1, 0) > 0;
 }
 
-/* About once a second; and is there still a client to wait for? */
+/* Fails if the command has ended; about once a second, also if other ranks have. */
 static int wait_check(struct companion *c, double waited, double *checked,
                       struct error *err)
 {
@@ -453,7 +456,7 @@ static int ranges_wait(struct companion *c, struct averaging *a, struct error *e
     }
 }
 
-/* The last range of a step: the same hash on every rank? */
+/* Start the last reduction of a step, which compares the hashes of all ranks. */
 static int control_start(struct averaging *a, struct error *err)
 {
     const struct range control = {.at = 0, .n = 2, .type = COMM_INT64, .op = COMM_MAX};
@@ -476,8 +479,8 @@ static int control_check(struct averaging *a, struct error *err)
     return averaging_fail(a, err);
 }
 
-/* COLLECTIVE. {"id", "ranges"}: these are ready, too, and are the last of this step. The
- * reply comes when all ranges have their means. */
+/* COLLECTIVE. {"id", "ranges"}: these are ready, too, and the last ones of this step.
+ * The reply is sent when all means are there. */
 static int handle_gradients_wait(struct companion *c, const struct request *q,
                                  struct reply *reply, struct error *err)
 {
@@ -495,8 +498,8 @@ static int handle_gradients_wait(struct companion *c, const struct request *q,
     return 0;
 }
 
-/* {"id", "seconds"}: how long this client has waited for its own averages of a step, 0 at
- * first. Is there a reason why they never come? */
+/* {"id", "seconds"}: the client, which averages itself, has waited this long in a step;
+ * 0 when it begins to wait. Fails if other ranks have failed. */
 static int handle_gradients_waiting(struct companion *c, const struct request *q,
                                     struct reply *reply, struct error *err)
 {

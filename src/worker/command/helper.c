@@ -1,4 +1,4 @@
-/* helper.c - see helper.h. A companion of nothing, in a session of one. */
+/* helper.c - a companion without a command, in a session of one rank without a run. */
 #include "command/helper.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
  * loader_positions.c - the positions of data loaders in a checkpoint. They are texts of
- * the clients (_positions.py), of which nothing is known here: the rows of one dataset of
- * bytes, the text of rank R in row R, filled with zeros. Rows after the last rank that has
- * a text are left out; mostly rank 0 alone has one.
+ * the clients (_positions.py), not parsed here, and stored as one tensor of bytes: row
+ * R is the text of rank R, padded with zeros. Rows after the last rank that has a text
+ * are left out; usually only rank 0 has one.
  */
 #include "config.h"
 
@@ -12,8 +12,7 @@
 #include "checkpoint/checkpoint.h"
 #include "command/client_checkpoint.h"
 
-/* With zeros at the end, so that the layout of a checkpoint can mostly be used again for
- * the next one. */
+/* A multiple of this, so that usually the next checkpoint can have the same layout. */
 #define WIDTH_UNIT 256
 #define WIDTH_MAX  (1u << 22)
 
@@ -36,7 +35,7 @@ static int position_put(struct client_checkpoint *m, const raytrain_tensor *shap
     if (!row)
         return error_no_memory(err);
     if (m->position)
-        memcpy(row, m->position, m->faces[rank].position_bytes);
+        memcpy(row, m->position, m->summaries[rank].position_bytes);
     tensor.data = row;
     if (checkpoint_give(m->ck, LOADER_POSITIONS, &tensor, &slab, position_release, NULL,
                         err) < 0) {
@@ -53,11 +52,11 @@ int client_checkpoint_put_positions(struct client_checkpoint *m, struct error *e
     uint64_t longest = 0;
 
     for (int r = 0; r < m->comm->size; r++) {
-        if (m->faces[r].position_bytes == 0)
+        if (m->summaries[r].position_bytes == 0)
             continue;
         tensor.shape[0] = (uint64_t)r + 1;
-        if (m->faces[r].position_bytes > longest)
-            longest = m->faces[r].position_bytes;
+        if (m->summaries[r].position_bytes > longest)
+            longest = m->summaries[r].position_bytes;
     }
     if (longest == 0)
         return 0;

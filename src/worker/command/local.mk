@@ -2,7 +2,7 @@ libworker_a_SOURCES += \
 	src/worker/command/batch_slot.c src/worker/command/batch_slot.h \
 	src/worker/command/checkpoint_dicts.c \
 	src/worker/command/checkpoint_directories.c \
-	src/worker/command/checkpoint_make.c \
+	src/worker/command/checkpoint_make.c src/worker/command/checkpoint_make.h \
 	src/worker/command/checkpoint_offer.c src/worker/command/checkpoint_offer.h \
 	src/worker/command/checkpoint_requests.c \
 	src/worker/command/checkpoint_state.c src/worker/command/checkpoint_state.h \

@@ -1,27 +1,29 @@
 /*
  * predict_requests.c - a prediction for a command's process: raytrain_predictor for a
- * client, with one request a batch. Rows and predictions go through memory that both
+ * client, with one request per batch. Rows and predictions go through memory that both
  * sides map.
  *
- *   predict_open  {} -> {"rows": N, "columns": [...], "goes_on": BOOL} and the words of
- *                 some columns as data (frame_wire.h): the input (client_maps.h). Goes
- *                 on: a batch may fail
+ *   predict_open  {} -> {"rows": N, "columns": [...], "goes_on": BOOL}: the input, with
+ *                 words as data (frame_wire.h); see client_maps.h, too. "goes_on": the
+ *                 prediction continues after a batch that fails
  *   predict_begin {"outputs": [{"name": NAME, "dtype": DTYPE, "shape": [...]}, ...],
- *                 "batch_size": N}: what the client is going to put, of one row. Once, on
- *                 all ranks the same. The batch size, which may be missing, is a wish
- *   predict_fail  {"text": TEXT, "of_rows": BOOL}: the current batch cannot be predicted.
- *                 Of rows: they are at fault, and not the model. Then comes predict_next
- *   predict_next  {"slot": NUMBER, "put": BOOL} -> {"rows": N, "places": [...], "outputs":
- *                 [OFFSET, ...], "new": [BOOL, BOOL]}. Put: the outputs of the batch
- *                 before are where the reply to it said. Rows 0: there are no more
+ *                 "batch_size": N}: the outputs for one row. Once, the same on all
+ *                 ranks. The batch size, which may be missing, is a request
+ *   predict_fail  {"text": TEXT, "of_rows": BOOL}: the current batch cannot be
+ *                 predicted. "of_rows": the cause is its rows, not the model.
+ *                 predict_next follows
+ *   predict_next  {"slot": NUMBER, "put": BOOL} -> {"rows": N, "places": [...],
+ *                 "outputs": [OFFSET, ...], "new": [BOOL, BOOL]}. "put": the outputs of
+ *                 the previous batch are at the offsets in its reply. "rows" is 0 at
+ *                 the end
  *
- * The rows of a batch are in the slot that the client chooses, one that it does not use
- * any more, at these places (frame_wire.h). The outputs of this batch belong at these
- * offsets of another memory, of which there is one, each as dense rows in native byte
- * order. "new" says whether the descriptors of the slot, and of that memory, come with the
- * reply, in this order; an earlier mapping of it is out of date then.
+ * The client chooses the slot, one that it no longer uses. The rows of a batch are at
+ * the places in this slot (frame_wire.h). Its outputs belong into another memory, at
+ * the offsets, each as dense rows in native byte order. "new" says whether the reply
+ * has the descriptors of the slot and of that memory, in this order; then an earlier
+ * mapping is no longer valid.
  *
- * A client that ends before it has got rows 0 has failed.
+ * A client that ends before it has got "rows": 0 has failed.
  */
 #include "command/batch_slot.h"
 #include "command/client_maps.h"
@@ -34,7 +36,7 @@
 #include "predict/predictor.h"
 #include "util/api_names.h"
 
-#define OUTPUT_ALIGNMENT 64 /* bytes, of each output */
+#define OUTPUT_ALIGNMENT 64 /* of each output, in bytes */
 
 struct prediction {
     struct frame_place *places; /* of the columns of the input */
@@ -174,7 +176,7 @@ static uint64_t output_bytes(const raytrain_tensor *row)
     return n;
 }
 
-/* The size after `bytes` and these rows of an output, aligned. */
+/* Add the size of these rows of an output to *bytes, aligned. */
 static int room_add(size_t *bytes, uint64_t row_bytes, uint64_t rows, struct error *err)
 {
     size_t n;
@@ -186,7 +188,7 @@ static int room_add(size_t *bytes, uint64_t row_bytes, uint64_t rows, struct err
     return 0;
 }
 
-/* The outputs of the batch before are in the memory. */
+/* Put the outputs of the previous batch, which are in the memory. */
 static int outputs_put(struct companion *c, const struct prediction *p,
                        struct error *err)
 {
@@ -203,7 +205,7 @@ static int outputs_put(struct companion *c, const struct prediction *p,
     return 0;
 }
 
-/* Room for the outputs of a batch: 1, 0 or -1, as batch_slot_ready(). */
+/* Make room for the outputs of a batch. Returns as batch_slot_ready(). */
 static int outputs_room(struct companion *c, struct prediction *p, struct reply *reply,
                         struct error *err)
 {
@@ -223,7 +225,7 @@ static int outputs_room(struct companion *c, struct prediction *p, struct reply 
     return batch_slot_ready(&p->outputs, bytes, 1, err);
 }
 
-/* The rows of the batch: the same. */
+/* Copy the rows of the batch into the slot. Returns as batch_slot_ready(). */
 static int rows_room(struct companion *c, struct prediction *p, struct batch_slot *slot,
                      struct reply *reply, struct error *err)
 {

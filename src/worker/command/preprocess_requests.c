@@ -1,31 +1,37 @@
 /*
- * preprocess_requests.c - preprocessors without a run: what they have learned travels as
- * the bytes of chain_pack(), which the client keeps.
+ * preprocess_requests.c - preprocessors for a client, which keeps what they have
+ * learned as the bytes of chain_pack(): below, a chain.
  *
- *   preprocess_fit {"config": TEXT}   TEXT has `preprocessor` and, unless there is nothing
- *       to learn, one dataset of `datasets`, as raytrain.cfg; the data of the request may be
- *       a chain that is applied to the dataset first. The data of the reply: the chain;
- *       "warnings" are as those of dataset_open.
- *       To a helper, if there is something to learn: in a run the workers learn together.
- *   preprocess_state {}   of the chain in the data: {"items": [{"index", "column", "name",
- *       "type": "reals"|"integers"|"words", "shape", "values"}]}
- *   preprocess_join {"first": BYTES}   of two chains, the first of this size: one.
- *   preprocess_rows {"state": BYTES, "columns", "rows", "places", "inverse", "from"}   the
- *       data: a chain, and rows (frame_parse.h). It is applied from this preprocessor on (0)
- *       up to a function in Python, "next" in the reply, or to the end. The reply: "columns",
- *       "places", and as data the words, "words" bytes of them, and the block (frame_wire.h).
- *   preprocess_stages {}   of the chain in the data, or without data that of the run, which
- *       is the data of the reply then: {"stages": [{"kind", "python", "batch_size",
- *       "batch_format", "pickle", "function", "library", "configured"}]}, all but the first of
- *       functions alone; pickle: whether preprocess_pickle has it; configured: whether the
- *       configuration of the run names the function
- *   preprocess_allow {"function": NAME, "library": PATH}   chains may call this function,
- *       which the client has from a checkpoint
- *   preprocess_pickle {"index": I}   of the chain in the data: the function, as data
- *   preprocess_function {"index": I}   the data is a function in Python of the run, pickled,
- *       which checkpoints have from now on
- *   preprocess_checkpoint {"path": PATH}   the chain in a checkpoint, as data; none if it
- *       has none
+ *   preprocess_fit {"config": TEXT}   TEXT has `preprocessor` as in raytrain.cfg and,
+ *       if there is something to learn, one dataset of `datasets`. The data of the
+ *       request may be a chain, which is applied to the dataset first. The data of the
+ *       reply is the chain that has learned; "warnings" are as those of dataset_open. A
+ *       preprocessor that has to learn needs a helper: in a run the workers learn
+ *       together.
+ *   preprocess_state {}   The data is a chain. The reply is what it has learned:
+ *       {"items": [{"index", "column", "name", "type": "reals"|"integers"|"words",
+ *       "shape", "values"}]}
+ *   preprocess_join {"first": BYTES}   The data is two chains, the first of this size.
+ *       The data of the reply is both as one chain.
+ *   preprocess_rows {"state": BYTES, "columns", "rows", "places", "inverse",
+ *       "from"}   The data is a chain of `state` bytes, and rows (frame_parse.h). The
+ *       chain is applied beginning with preprocessor number `from` (default 0), and
+ *       ending before a function in Python, whose number is "next" in the reply, or at
+ *       its end. The reply has "columns", "places", and as data the words, "words"
+ *       bytes of them, and the block (frame_wire.h).
+ *   preprocess_stages {}   The data is a chain; without data, the chain of the run is
+ *       the data of the reply. The reply is {"stages": [{"kind", "python",
+ *       "batch_size", "batch_format", "pickle", "function", "library", "configured"}]},
+ *       of which all but "kind" are for functions. "pickle": preprocess_pickle has it;
+ *       "configured": the configuration of the run names this function.
+ *   preprocess_allow {"function": NAME, "library": PATH}   Chains may call this
+ *       function, which the client has read in a checkpoint.
+ *   preprocess_pickle {"index": I}   The data is a chain. The data of the reply is its
+ *       function in Python, pickled.
+ *   preprocess_function {"index": I}   The data is a function in Python of the run,
+ *       pickled: later checkpoints have it.
+ *   preprocess_checkpoint {"path": PATH}   The data of the reply is the chain in a
+ *       checkpoint; no data if it has none.
  */
 #include "command/client_dataset.h"
 #include "command/companion.h"
@@ -66,7 +72,7 @@ static int dataset_learn(struct train_config *cfg, const struct chain *before,
 
     if (cfg->n_datasets != 1 || !cfg->datasets[0].path)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "preprocessors learn from a dataset, and there is none");
+                         "preprocessors learn from a dataset, and none is given");
     if (client_dataset_name(&cfg->datasets[0], err) < 0 ||
         dataset_open(&cfg->datasets[0], &env, &ds, err) < 0)
         return -1;
@@ -215,7 +221,7 @@ static int handle_preprocess_join(struct companion *c, const struct request *q,
 
 /* ---- preprocess_rows ---- */
 
-/* The words and the block of the reply, one after the other. */
+/* The data of the reply are the words, then the block. */
 static int frame_reply(const struct frame *f, struct reply *reply, struct error *err)
 {
     struct frame_place *places = calloc(f->n_columns + 1, sizeof *places);
@@ -246,8 +252,7 @@ static int frame_reply(const struct frame *f, struct reply *reply, struct error 
     return rc;
 }
 
-/* Those from `from` to before `end`, but encoders of labels that are not there, as in
- * datasets. */
+/* Apply [from, end), skipping label encoders whose column is missing. */
 static int forward_create(const struct chain *chain, size_t from, size_t end,
                           const struct frame *f, struct transform **t,
                           struct error *err)
@@ -392,7 +397,7 @@ static int handle_preprocess_allow(struct companion *c, const struct request *q,
     return map_function_allow(library, function, MAP_OF_CHECKPOINT, err);
 }
 
-/* A function in Python, number "index" of a chain. */
+/* The function in Python with the number "index" in the chain. */
 static struct preprocessor *python_find(const struct request *q, struct chain *chain,
                                         struct error *err)
 {

@@ -1,7 +1,7 @@
-/*
- * session_requests.c - hello, report, and the calls without large data.
- */
+/* session_requests.c - the requests hello and report, and calls without large data. */
 #include "command/session_requests.h"
+
+#include "command/checkpoint_make.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "util/quote.h"
 #include "util/report_number.h"
 
-/* ---- hello: where this worker is, and what it is to do ---- */
+/* ---- hello: the place of this worker, and its settings ---- */
 
 static json_t *args_json(const raytrain_context *ctx)
 {
@@ -118,7 +118,7 @@ static int metrics_read(const json_t *from, struct metric_list *list, struct err
     {
         double number = json_number_value(value);
 
-        /* JSON has no word for these three. */
+        /* nan, inf and -inf, which JSON lacks */
         if (json_is_string(value))
             number = strtod(json_string_value(value), NULL);
         else if (!json_is_number(value))
@@ -140,17 +140,18 @@ static int reported_read(const json_t *from, const char **text, struct error *er
     object = *text && !strchr(*text, '\n') ? json_loads(*text, 0, NULL) : NULL;
     if (!json_is_object(object) || strlen(*text) > REPORTED_MAX) {
         json_decref(object);
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "what a client says it reports is not an object of at most %d "
-                         "bytes in one line",
-                         REPORTED_MAX);
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "the text of a report is not a JSON object of at most %d bytes "
+            "in one line",
+            REPORTED_MAX);
     }
     json_decref(object);
     return 0;
 }
 
-/* Names that no column can have are left out, and reported once each: what a script
- * reports is kept whole beside the columns. */
+/* Leave out the names that no column can have, with one warning for each. The client
+ * also sends all that its script reports as one text, which keeps them. */
 static void names_filter(struct companion *c, json_t *metrics)
 {
     json_t *value;
@@ -188,8 +189,8 @@ static int report_checkpoint_make(void *arg, raytrain_checkpoint **out,
                                      out, err);
 }
 
-/* What is wrong with the request must not keep the other ranks waiting: then this rank
- * takes part in the report as one whose call was refused. */
+/* The other ranks wait for this one, also if its request is wrong: then it takes part
+ * in the report as a rank whose call was refused. */
 static int handle_report(struct companion *c, const struct request *q,
                          struct reply *reply, struct error *err)
 {
@@ -256,7 +257,7 @@ static int handle_barrier(struct companion *c, const struct request *q,
     return call_result(c, raytrain_barrier(c->ctx), err);
 }
 
-/* Rank 0's data to all. */
+/* Send rank 0's data to all ranks. */
 static int handle_broadcast(struct companion *c, const struct request *q,
                             struct reply *reply, struct error *err)
 {
@@ -274,7 +275,7 @@ static int handle_broadcast(struct companion *c, const struct request *q,
     return n > 0 ? call_result(c, raytrain_broadcast(ctx, reply->data, n, 0), err) : 0;
 }
 
-/* What a session takes as the data of a message. */
+/* The largest data of a message that a client accepts. */
 #define GATHERED_MAX ((size_t)64 << 20)
 
 static int gathered_set(struct reply *reply, const size_t *sizes, int n,
@@ -288,10 +289,11 @@ static int gathered_set(struct reply *reply, const size_t *sizes, int n,
     }
     if (reply->n_data > GATHERED_MAX) {
         json_decref(all);
-        return error_set(err, RAYTRAIN_ENOTSUP,
-                         "what the workers return has %zu bytes, and a message at most "
-                         "%zu: return less at a time",
-                         reply->n_data, GATHERED_MAX);
+        return error_set(
+            err, RAYTRAIN_ENOTSUP,
+            "the results of all workers have %zu bytes, and a message has at "
+            "most %zu: return less at a time",
+            reply->n_data, GATHERED_MAX);
     }
     return reply_set(reply, "sizes", all, err);
 }
@@ -299,10 +301,10 @@ static int gathered_set(struct reply *reply, const size_t *sizes, int n,
 static void gather_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     (void)arg;
-    strcpy(text, "returned what a function of a Backend has made");
+    strcpy(text, "returned the result of a function of a Backend");
 }
 
-/* All ranks' data to rank 0, in their order. */
+/* Send the data of all ranks to rank 0, in the order of the ranks. */
 static int handle_gather(struct companion *c, const struct request *q,
                          struct reply *reply, struct error *err)
 {
@@ -339,7 +341,7 @@ static int handle_gather(struct companion *c, const struct request *q,
     return rc;
 }
 
-/* The client keeps the last answer. */
+/* No "info": the client keeps the previous one. */
 static int handle_preemption(struct companion *c, const struct request *q,
                              struct reply *reply, struct error *err)
 {
@@ -364,7 +366,7 @@ static int handle_checkpoint_wait(struct companion *c, const struct request *q,
     return call_result(c, raytrain_checkpoint_wait(c->ctx), err);
 }
 
-/* Not collective: the client asks again until its checkpoint is there. */
+/* Not collective: the client repeats it until its checkpoint is durable. */
 static int handle_durable(struct companion *c, const struct request *q,
                           struct reply *reply, struct error *err)
 {
@@ -399,7 +401,7 @@ static int handle_artifacts(struct companion *c, const struct request *q,
     return reply_set(reply, "path", json_string(dir), err);
 }
 
-/* The client warns the user. */
+/* A warning of the client for the user. */
 static int handle_warning(struct companion *c, const struct request *q,
                           struct reply *reply, struct error *err)
 {
@@ -413,8 +415,8 @@ static int handle_warning(struct companion *c, const struct request *q,
     return 0;
 }
 
-/* For a terminal: no control characters but newline and tab, nor those that UTF-8
- * writes as C2 80 to C2 9F; and no newline at the end. */
+/* Make a text fit for a terminal: replace control characters except newline and tab,
+ * also those of UTF-8 (C2 80 to C2 9F), and remove newlines at the end. */
 static void text_tame(char *text)
 {
     unsigned char *at = (unsigned char *)text;
@@ -432,8 +434,8 @@ static void text_tame(char *text)
     }
 }
 
-/* An exception that the client did not catch ends it, but it may have threads that Python
- * waits for. Without the timer it ends by itself, or not. */
+/* An exception that the client did not catch ends it, but Python may first wait for
+ * other threads. Start the timer after which it is killed. */
 static void exit_expect(struct companion *c)
 {
     const struct itimerspec grace = {.it_value.tv_sec =
@@ -444,7 +446,7 @@ static void exit_expect(struct companion *c)
         (void)timerfd_settime(c->exit_timer, 0, &grace, NULL);
 }
 
-/* An exception that ends the client. */
+/* The exception that ends the client. */
 static int handle_uncaught(struct companion *c, const struct request *q,
                            struct reply *reply, struct error *err)
 {

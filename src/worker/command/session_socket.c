@@ -1,3 +1,4 @@
+/* session_socket.c - makes the socket of a session and the file of facts beside it. */
 #include "command/session_socket.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ static int session_socket_fail(const struct session_socket *s, const char *what,
                      strerror(errno));
 }
 
-/* The address of a socket has room for 107 bytes of path. */
+/* The path of a socket has at most 107 bytes. */
 static const size_t dir_path_max =
     sizeof((struct sockaddr_un *)NULL)->sun_path - sizeof "/" SOCKET_NAME;
 

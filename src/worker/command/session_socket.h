@@ -1,6 +1,6 @@
 /*
- * session_socket.h - the socket at which a command finds its session: in a private
- * directory on the node, whose path is short wherever the run's own directory is.
+ * session_socket.h - the socket by which a command finds its session: in a private
+ * directory on the node, whose path is short, independent of the run's directory.
  */
 #ifndef RAYTRAIN_COMMAND_SESSION_SOCKET_H
 #define RAYTRAIN_COMMAND_SESSION_SOCKET_H
@@ -21,11 +21,11 @@ struct session_socket {
 
 /* Directory 0700, socket 0600. */
 int session_socket_open(struct session_socket *s, struct error *err);
-/* Leave the facts of the worker beside the socket, in SESSION_FACTS: all processes of
- * the command can read them, also those that do not have the session. */
+/* Write the facts of the worker to the file SESSION_FACTS beside the socket, for
+ * processes of the command that do not have the session. */
 int session_socket_facts(const struct session_socket *s, const json_t *facts,
                          struct error *err);
-/* Also what session_socket_open() has left half made. */
+/* Also after session_socket_open() has failed. */
 void session_socket_close(struct session_socket *s);
 
 #endif

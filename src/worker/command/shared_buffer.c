@@ -1,3 +1,4 @@
+/* shared_buffer.c - sealed memory for checkpoints, and which of it is used again. */
 #include "config.h"
 #include "command/shared_buffer.h"
 
@@ -11,7 +12,7 @@
 #include "util/memory.h"
 #include "util/size.h"
 
-/* A buffer has some room to grow, and a size that does not change with every report. */
+/* Sizes are rounded up: a checkpoint that grows a little fits the same buffer. */
 #define GRANULE ((uint64_t)2 << 20)
 
 /* ---- Memory ---- */
@@ -114,15 +115,15 @@ void shared_buffer_release(struct shared_buffer *b)
     free(b);
 }
 
-/* ---- Those that are kept: each has a reference for that ---- */
+/* ---- Buffers that are kept; all->kept has a reference to each ---- */
 
 static bool buffer_is_free(const struct shared_buffer *b)
 {
     return b && b->references == 1;
 }
 
-/* Better is one that is large enough, then one to replace because it is too small, then
- * a free place, then one to replace because it is in use for unexpectedly long. */
+/* Best is an unused buffer that is large enough, then one that is too small, then a
+ * place without a buffer, last a buffer that is still in use. */
 static int place_fitness(const struct shared_buffer *b, uint64_t bytes)
 {
     if (buffer_is_free(b))
