@@ -34,6 +34,7 @@
 #include <string.h>
 
 #include "predict/predictor.h"
+#include "session/predictions.h"
 #include "util/api_names.h"
 
 #define OUTPUT_ALIGNMENT 64 /* of each output, in bytes */

@@ -33,6 +33,7 @@
 #include "rank/stack_trace.h"
 #include "rank/stop.h"
 #include "run/run_dir.h"
+#include "session/predictions.h"
 #include "session/session_life.h"
 #include "util/fs.h"
 #include "util/process.h"

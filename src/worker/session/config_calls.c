@@ -1,10 +1,10 @@
 /* config_calls.c - look-ups in train_loop_config: dotted keys, defaults, types. */
-#include "session/session.h"
-#include "session/setting_notes.h"
+#include "session/config_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "session/setting_notes.h"
 #include "util/quote.h"
 
 static const char *json_type_word(const json_t *value)

@@ -5,7 +5,7 @@ libworker_a_SOURCES += \
 	src/worker/session/checkpoint_calls.c \
 	src/worker/session/checkpoint_schedule.c \
 	src/worker/session/collective_calls.c src/worker/session/collective_calls.h \
-	src/worker/session/config_calls.c \
+	src/worker/session/config_calls.c src/worker/session/config_calls.h \
 	src/worker/session/data_decided.h \
 	src/worker/session/data_decisions.c src/worker/session/data_decisions.h \
 	src/worker/session/dataset_calls.c \
@@ -36,6 +36,7 @@ libworker_a_SOURCES += \
 	src/worker/session/checkpoints.h \
 	src/worker/session/collectives.h \
 	src/worker/session/datasets.h \
+	src/worker/session/predictions.h \
 	src/worker/session/reports.h \
 	src/worker/session/session_error.c \
 	src/worker/session/setting_notes.c src/worker/session/setting_notes.h \

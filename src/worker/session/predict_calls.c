@@ -3,7 +3,7 @@
  * its input is the dataset PREDICT_DATASET, its model the checkpoint from which the
  * attempt starts, and it reports after some of its rounds.
  */
-#include "session/session.h"
+#include "session/predictions.h"
 
 #include <string.h>
 

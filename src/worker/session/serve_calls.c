@@ -5,8 +5,7 @@
  */
 #include "config.h"
 
-#include "session/data_decisions.h"
-#include "session/session.h"
+#include "session/predictions.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "rank/stop.h"
 #include "serve/service_predictor.h"
 #include "session/collectives.h"
+#include "session/data_decisions.h"
 #include "session/dataset_watch.h"
 #include "session/signs.h"
 #include "util/process.h"

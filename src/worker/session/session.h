@@ -170,21 +170,4 @@ int session_status(raytrain_context *ctx, int rc);
 /* RAYTRAIN_EINVAL, and "CALL: the WHAT is NULL". */
 int session_null(raytrain_context *ctx, const char *call, const char *what);
 
-/* predict_calls.c: COLLECTIVE, before and after a predict function. */
-int session_predict_begin(raytrain_context *ctx, raytrain_predictor **p,
-                          struct error *err);
-int session_predict_end(raytrain_context *ctx, struct error *err);
-/* COLLECTIVE, before the first batch, unless ranks predict alone: do all ranks ask for
- * it? */
-int session_predict_first(raytrain_context *ctx, const raytrain_predictor *p,
-                          struct error *err);
-
-/* serve_calls.c: the same start for a worker of a service. `like` is a dataset with the
- * columns of its rows, or NULL. */
-int session_serve_begin(raytrain_context *ctx, const struct dataset_config *like,
-                        raytrain_predictor **p, struct error *err);
-
-/* config_calls.c */
-void session_config_clear(raytrain_context *ctx);
-
 #endif

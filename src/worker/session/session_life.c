@@ -13,6 +13,7 @@
 #include "run/run_dir.h"
 #include "session/checkpoints.h"
 #include "session/collectives.h"
+#include "session/config_calls.h"
 #include "session/data_decisions.h"
 #include "session/preemption.h"
 #include "session/preprocessing.h"
