@@ -46,4 +46,22 @@ test_expect_success 'json_is compares values of a JSON file' '
 	test_must_fail json_is file.json .number 3 .word a 2>err &&
 	grep "file.json: .word is .a b., expected .a." err
 '
+case $PWD in
+/tmp/* | /dev/shm/*) ;; # a test of chaos does not see this one
+*)
+	test "$(id -u)" -ne 0 || ! unshare --mount --ipc --pid --fork --mount-proc true 2>/dev/null ||
+		test_set_prereq NAMESPACES
+	;;
+esac
+test_expect_success NAMESPACES 'chaos runs a test twice with the same process ids, and lists what it left' '
+	cat >leaves <<-\END && printf "#!/bin/sh\nexit 0\n" >good && chmod +x leaves good &&
+	#!/bin/sh
+	echo $$ >>pids; mkdir /dev/shm/of-$$
+	END
+	test_must_fail "$srcdir/t/chaos/chaos" --jobs 1 --chance 0 leaves good >out 2>&1 &&
+	test "$(sort pids | uniq -c | sed "s/^ *\([0-9]*\) .*/\1/")" = 2 &&
+	grep "^passed: leaves, round 1" out && grep "^FAILED (1): leaves, round 2" out &&
+	grep "left: /dev/shm/of-$(head -n 1 pids)$" out && grep "^passed: good, round 2" out &&
+	grep "^1 passed, 1 failed$" out
+'
 test_done

@@ -63,7 +63,7 @@ LONG_TESTS = t/1060-soak.t t/1061-python-soak.t t/1160-slurm-soak.t \
 dist_check_SCRIPTS += $(LONG_TESTS)
 TESTS += $(LONG_TESTS)
 
-EXTRA_DIST += t/scale/scale
+EXTRA_DIST += t/chaos/chaos t/scale/scale
 
 EXTRA_DIST += t/soak/soak t/soak/local.sh t/soak/python.sh t/soak/train.py \
 	t/soak/slurm.sh t/soak/batch.sh scripts/soak
