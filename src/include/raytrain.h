@@ -72,19 +72,19 @@ typedef struct raytrain_batch raytrain_batch;           /* rows for a batch mapp
 /* What went wrong; raytrain_status_name() describes it. */
 typedef enum raytrain_status {
     RAYTRAIN_OK = 0,
-    RAYTRAIN_EINVAL,   /* a bad argument, or a bad value in the configuration */
-    RAYTRAIN_ETYPE,    /* a value has another type or shape than expected */
+    RAYTRAIN_EINVAL,    /* a bad argument, or a bad value in the configuration */
+    RAYTRAIN_ETYPE,     /* a value has another type or shape than expected */
     RAYTRAIN_ENOTFOUND, /* no such name, no such file */
-    RAYTRAIN_ENOMEM,   /* out of memory */
-    RAYTRAIN_EFIT,     /* does not fit the allocation or the machine */
-    RAYTRAIN_ESTORAGE, /* no space, no permission, an I/O error */
-    RAYTRAIN_ECORRUPT, /* a file is truncated, damaged or not what it claims */
-    RAYTRAIN_ECOMM,    /* the workers could not communicate, or did not agree */
-    RAYTRAIN_EFAILED,  /* the training failed */
-    RAYTRAIN_ESTOPPED, /* stopped on request */
-    RAYTRAIN_EUSAGE,   /* an invalid command line */
-    RAYTRAIN_ENOTSUP,  /* not available in this version or build */
-    RAYTRAIN_END       /* not an error: the epoch has no more batches */
+    RAYTRAIN_ENOMEM,    /* out of memory */
+    RAYTRAIN_EFIT,      /* does not fit the allocation or the machine */
+    RAYTRAIN_ESTORAGE,  /* no space, no permission, an I/O error */
+    RAYTRAIN_ECORRUPT,  /* a file is truncated, damaged or not what it claims */
+    RAYTRAIN_ECOMM,     /* the workers could not communicate, or did not agree */
+    RAYTRAIN_EFAILED,   /* the training failed */
+    RAYTRAIN_ESTOPPED,  /* stopped on request */
+    RAYTRAIN_EUSAGE,    /* an invalid command line */
+    RAYTRAIN_ENOTSUP,   /* not available in this version or build */
+    RAYTRAIN_END        /* not an error: the epoch has no more batches */
 } raytrain_status;
 
 /* A short constant name, such as "not found". Never NULL. */
