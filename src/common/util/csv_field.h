@@ -20,7 +20,7 @@ struct csv_cursor {
 enum csv_end {
     CSV_AT_DELIMITER, /* another field follows */
     CSV_AT_LINE_END,  /* it was the last one of the record */
-    CSV_AT_CUT,       /* the field may go on after the text */
+    CSV_AT_CUT,       /* the field may continue after the text */
     CSV_AT_QUOTE,     /* the file ends inside quotes */
     CSV_AT_NO_MEMORY
 };
@@ -35,7 +35,7 @@ bool csv_record_find(struct csv_cursor *c, const char *stop);
  * delimiter or the end of the line. */
 enum csv_end csv_field_read(struct csv_cursor *c, const char **text, size_t *n);
 
-/* c->at is behind a field: continue as above. */
+/* How the field that ends at c->at ends; advances past its end. */
 static inline enum csv_end csv_field_end(struct csv_cursor *c)
 {
     if (c->at == c->end)

@@ -1,5 +1,6 @@
 /*
- * fault.h - fault points: named places where tests crash a process, or let a disk fail.
+ * fault.h - fault points: named places where tests crash a process or make a system
+ * call fail.
  *
  * They are compiled in only with configure --enable-fault-points, which is the default
  * if the unit tests are built. One of them is armed by
@@ -19,11 +20,11 @@
  *     stop      SIGSTOP to this process
  *     slow      half a second each time: work that takes long
  *     wait      this thread waits until the FIFO RAYTRAIN_FAULT_FIFO has been opened
- *               for writing and closed again; the others go on
+ *               for writing and closed again; other threads continue
  *
- * t/1030-faults.t goes through all points of a save, t/1070-tiers.t through those of
- * node images, t/1080-launcher-killed.t through those of the launcher; each fails if
- * there is one that it does not know (t/faults.sh).
+ * t/1030-faults.t tries all points of a save, t/1070-tiers.t those of node images,
+ * t/1080-launcher-killed.t those of the launcher; each fails if there is a point that
+ * it does not know (t/faults.sh).
  */
 #ifndef RAYTRAIN_UTIL_FAULT_H
 #define RAYTRAIN_UTIL_FAULT_H

@@ -98,9 +98,9 @@ char *fs_temp_name(const char *path);
 /*
  * Is this the name (without directory) of such a file, left by a dead process, or by
  * one on another host or in another container, where its pid is not valid? For the
- * latter, the caller must be sure that they no longer write. It is, if it holds the
- * lock of the run or works for the process that does, and processes of other runs do
- * not use the name.
+ * latter, the caller must be sure that they no longer write: it holds the lock of the
+ * run, or works for the process that holds it, and processes of other runs do not use
+ * the name.
  */
 bool fs_temp_is_left(const char *name);
 /* Remove such files next to path, under the same condition. */

@@ -1,6 +1,6 @@
 /*
- * json_writer.c - append JSON to a buffer that is used again. Numbers have few digits
- * if that is exact, else as many as printf(3) needs; quote.h escapes texts.
+ * json_writer.c - append JSON to a buffer that is reused. Numbers have few digits if
+ * that is exact, else as many as printf(3) needs; quote.h escapes texts.
  */
 #include "util/json_writer.h"
 
