@@ -373,7 +373,8 @@ static void other_files_are_refused_as_training_functions(void **state)
     expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL, "regular");
     make_file("f.so", "", 0, 0700);
     expect_success(PARSE("f.so"));
-    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL, "no ELF file");
+    expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL,
+                   "not an ELF file");
     make_file("prog", "#!/bin/sh\n", 10, 0600);
     expect_success(PARSE("./prog"));
     expect_failure(train_config_validate(&cfg, &err), RAYTRAIN_EINVAL, "chmod +x");

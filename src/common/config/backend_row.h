@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* What has use for a backend: a sum of these. */
+/* Who can use a backend: a sum of these. */
 enum backend_use {
     BACKEND_OF_COMMANDS = 1,
     BACKEND_OF_FUNCTIONS = 2, /* training functions in C */
@@ -30,10 +30,10 @@ struct backend_row {
     const char *const *modules;
     int weight;
     const char *trainer; /* the class in Python that starts workers with it, or NULL */
-    /* Texts in the message or the log of a command that needed this backend, and had
-     * "command". */
+    /* Texts in the message or the log of a command that needs this backend but runs
+     * with "command". */
     const char *const *signs;
-    /* What a training function in C has in place of it; NULL: "mpi". */
+    /* What a training function in C uses instead; NULL: "mpi". */
     const char *instead;
 };
 

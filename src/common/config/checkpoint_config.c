@@ -31,7 +31,7 @@ static const struct config_choice modes[] = {
 
 static const struct config_key checkpoint_keys[] = {
     {.name = "mode",
-     .doc = "whether training goes on while a checkpoint is written",
+     .doc = "whether training continues while a checkpoint is written",
      .type = CONFIG_WORD_BOOL,
      FIELD(sync),
      .choices = modes},

@@ -336,8 +336,8 @@ static void nearest_below(const struct config_table *table, const char *prefix,
     }
 }
 
-/* Is it a key at the top, or one of a dataset? Only those have words of other
- * programs. */
+/* The same key of another program, if this is a key at the top or one of a dataset;
+ * else NULL. */
 static const struct other_word *other_of(const struct config_node *node,
                                          const struct config_where *here)
 {

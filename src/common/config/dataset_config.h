@@ -63,7 +63,7 @@ struct dataset_config {
      * training set. They are words here, too, unless `types` has them. */
     char *const *words;
     size_t n_words;
-    /* Its own values may differ from words. */
+    /* `words` change how it is converted: its own words may differ from them. */
     bool words_matter;
     /* Set by data_config.datasets_to_split; false: every worker gets all rows. */
     bool split;

@@ -16,7 +16,7 @@ static const struct config_key failure_keys[] = {
      .min = -1,
      .max = INT_MAX},
     {.name = "reset_on_progress",
-     .doc = "a new checkpoint starts the count of failures afresh",
+     .doc = "a new checkpoint resets the count of failures",
      .type = CONFIG_BOOL,
      FIELD(reset_on_progress)},
     {.name = "max_preemptions",

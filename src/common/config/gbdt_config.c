@@ -53,8 +53,8 @@ static int label_columns_check(const struct gbdt_config *cfg, struct error *err)
         for (size_t k = 0; uses[i].column && k < cfg->n_exclude; k++)
             if (strcmp(uses[i].column, cfg->exclude[k]) == 0)
                 return error_set(err, RAYTRAIN_EINVAL,
-                                 "exclude: \"%s\" is the column of %s, and so no "
-                                 "feature anyway: leave it out of the list",
+                                 "exclude: \"%s\" is the column of %s, which is "
+                                 "not a feature anyway: leave it out of the list",
                                  cfg->exclude[k], uses[i].key);
         for (size_t k = 0; uses[i].column && k < cfg->n_categorical; k++)
             if (strcmp(uses[i].column, cfg->categorical[k]) == 0)
@@ -73,7 +73,8 @@ static int dataset_check(const struct dataset_config *dataset, struct error *err
     if (dataset->shuffle)
         return error_set(err, RAYTRAIN_EINVAL,
                          "datasets.%s.shuffle: the trainers xgboost and lightgbm use "
-                         "all rows in each round, in no order; leave it out",
+                         "all rows in each round, and their order does not matter; "
+                         "leave it out",
                          dataset->name);
     if (dataset_label_is_path(dataset))
         return error_set(
@@ -103,8 +104,8 @@ int gbdt_config_validate(struct gbdt_config *cfg, const struct dataset_config *d
     if (cfg->early_stopping_metric && cfg->early_stopping_rounds == 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "early_stopping_metric is set, but early_stopping_rounds is "
-                         "not: after how many rounds without progress is the training "
-                         "to stop?");
+                         "not: set the number of rounds without progress after which "
+                         "the training stops");
     return label_columns_check(cfg, err);
 }
 

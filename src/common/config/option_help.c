@@ -43,7 +43,7 @@ static const char serve_head[] =
     "Answer predictions by the model of a checkpoint, or by several, over HTTP.\n\n";
 
 static const char beats[] =
-    "A flag beats --set, --set beats the file, the file beats the default.\n";
+    "Flags override --set, --set overrides files, and files override defaults.\n";
 
 static const char run_tail[] =
     "Exit status: 0 finished, 1 training failed, 2 usage, 3 configuration or input,\n"

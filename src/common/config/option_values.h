@@ -18,7 +18,7 @@ struct options {
     /* --resume=CHECKPOINT: a new run that starts from the checkpoint of another
      * run. */
     bool warm;
-    bool fresh; /* --fresh: set an existing run aside and start anew */
+    bool fresh; /* --fresh: set an existing run aside and start over */
     bool dry_run;
     bool check;    /* --check: look at the installation and the site */
     char **sweeps; /* --sweep: "KEY=A,B,C"; NULL: none (config/sweep.h) */

@@ -281,7 +281,7 @@ static int typed_apply(const struct typed typed[], size_t n, struct options *opt
         return error_set(
             err, RAYTRAIN_EUSAGE,
             "--resume and --fresh exclude each other: continue the run, or "
-            "start anew?");
+            "start over?");
     return 0;
 }
 

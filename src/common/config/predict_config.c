@@ -61,14 +61,14 @@ static const struct config_key predict_keys[] = {
      .offset2 = offsetof(struct predict_config, n_columns),
      .min = 1},
     {.name = "outputs",
-     .doc = "what a model of trees says of a row",
+     .doc = "what a model of trees predicts for a row",
      .type = CONFIG_STRINGS,
      FIELD(outputs),
      .offset2 = offsetof(struct predict_config, n_outputs),
      .min = 1,
      .choices = outputs},
     {.name = "batch_size",
-     .doc = "rows of a batch; 0: as the predictor likes",
+     .doc = "rows of a batch; 0: the predictor chooses",
      .type = CONFIG_INT,
      FIELD(batch_size),
      .min = 0,
@@ -131,8 +131,8 @@ static int place_check(const char *output, struct error *err)
     else if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
         rc =
             error_set(err, RAYTRAIN_EINVAL,
-                      "predict.output: %s is not a regular file, which the predictions "
-                      "could replace",
+                      "predict.output: %s is not a regular file, so predictions cannot "
+                      "replace it; name another file",
                       quote(output, quoted));
     free(dir);
     return rc;

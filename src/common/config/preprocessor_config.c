@@ -59,7 +59,7 @@ static int check_columns(const struct preprocessor_config *cfg,
         if (listed(cfg->output_columns, i, cfg->output_columns[i]) ||
             strlen(cfg->output_columns[i]) > RAYTRAIN_NAME_MAX)
             return config_fail(where, node, RAYTRAIN_EINVAL,
-                               "output_columns has %s twice, or too long",
+                               "output_columns: %s is there twice, or is too long",
                                quote(cfg->output_columns[i], quoted));
     return 0;
 }

@@ -55,7 +55,7 @@ static int quantile_range_set(void *object, const struct config_node *node,
         !node_is_number(&node->items[0], &low) ||
         !node_is_number(&node->items[1], &high) || !(0 <= low && low < high) ||
         high > 1)
-        return config_expected(where, node, "two rising numbers from 0 to 1",
+        return config_expected(where, node, "two ascending numbers from 0 to 1",
                                "the quantiles whose distance becomes 1");
     cfg->quantile_range[0] = low;
     cfg->quantile_range[1] = high;
@@ -457,7 +457,7 @@ static int check_edges(const struct preprocessor_config *cfg,
 
         if (bins->values[i] < bins->values[i - 1])
             return config_fail(where, node, RAYTRAIN_EINVAL,
-                               "the edges in bins do not rise");
+                               "the edges in bins are not in ascending order");
         if (equal && cfg->duplicates == DUPLICATES_RAISE)
             return config_fail(
                 where, node, RAYTRAIN_EINVAL,

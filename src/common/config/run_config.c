@@ -212,7 +212,7 @@ static const struct config_key run_keys[] = {
      .type = CONFIG_BOOL,
      FIELD(allow_code)},
     {.name = "device_collectives",
-     .doc = "how tensors on GPUs get from worker to worker",
+     .doc = "how tensors on GPUs travel between workers",
      .type = CONFIG_ENUM,
      FIELD(device_collectives),
      .choices = collectives},
@@ -291,7 +291,7 @@ static int storage_check(const char *path, struct error *err)
     return error_set(err, RAYTRAIN_EINVAL,
                      "run_config.storage_path: %s is a URL, and runs are stored in a "
                      "directory; name a directory that all nodes see with --storage, "
-                     "such as one at which that storage is mounted",
+                     "such as one where that storage is mounted",
                      quote(path, quoted));
 }
 

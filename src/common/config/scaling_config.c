@@ -250,7 +250,7 @@ int scaling_config_validate(struct scaling_config *cfg, struct error *err)
     if (cfg->use_gpu && cfg->gpus_per_worker == 0)
         return error_set(err, RAYTRAIN_EINVAL,
                          "scaling_config: use_gpu is true but each worker gets 0 GPUs; "
-                         "leave out resources_per_worker.gpu for one a worker");
+                         "leave out resources_per_worker.gpu for one GPU per worker");
     if (cfg->gpus_per_worker < 0)
         cfg->gpus_per_worker = cfg->use_gpu ? 1 : 0;
     return 0;

@@ -38,7 +38,7 @@ static const struct config_key serve_keys[] = {
      .type = CONFIG_STRING,
      FIELD(tls_key)},
     {.name = "max_batch",
-     .doc = "rows of a batch; 0: as the predictor likes",
+     .doc = "rows of a batch; 0: the predictor chooses",
      .type = CONFIG_INT,
      FIELD(max_batch),
      .min = 0,

@@ -26,7 +26,7 @@ static const struct config_key site_keys[] = {
      .type = CONFIG_STRING,
      FIELD(srun_args)},
     {.name = "mpi",
-     .doc = "Slurm's plugin for PMIx, as srun --mpi=list has it",
+     .doc = "Slurm's plugin for PMIx, as srun --mpi=list prints it",
      .type = CONFIG_STRING,
      FIELD(mpi)},
     {.name = "sbatch_args",
@@ -220,7 +220,7 @@ static int file_read(struct site_config *site, struct error *err)
 
     if (record_read_owned(site->path, &text, &n, &why) < 0)
         return error_set(err, why.code,
-                         "%s\n  to go on without the site's file: "
+                         "%s\n  to continue without the site's file: "
                          "RAYTRAIN_SITE_CONFIG=",
                          why.text);
     if (strlen(text) != n)

@@ -17,7 +17,7 @@ static int header_set(void *object, const struct config_node *node,
 
     if (node->type != NODE_BOOL)
         return config_expected(where, node, "true or false",
-                               "does the text begin with the names of columns?");
+                               "whether the text begins with the names of columns");
     cfg->without_header = !node->boolean;
     return 0;
 }

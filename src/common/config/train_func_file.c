@@ -123,8 +123,8 @@ static int file_kind(int fd, const char *path, enum train_func_kind *kind,
     *kind = TRAIN_FUNC_PROGRAM;
     if (!elf && ends_in(path, ".so"))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "train_func: %s is not a shared object (it is no ELF file, or "
-                         "is truncated); build it again: cc -shared -fPIC",
+                         "train_func: %s is not a shared object (it is not an ELF "
+                         "file, or is truncated); build it again: cc -shared -fPIC",
                          shown);
     if (access(path, X_OK))
         return error_set(err, RAYTRAIN_EINVAL,
