@@ -1,8 +1,8 @@
 /*
- * batch_mapper.c - a function of the user makes new columns of a batch: one in C, which
- * is called here (map_batch.h), with no rows first, so that its columns are known. A
- * function in Python is called by the client of this process, and so is all that comes
- * after it.
+ * batch_mapper.c - lets a function of the user make new columns of a batch. A function
+ * in C is called here (map_batch.h), first without rows, so that its columns are known.
+ * The client of this process calls a function in Python, and applies everything that
+ * comes after it.
  */
 #include <stdlib.h>
 
@@ -12,11 +12,11 @@
 
 struct mapper {
     raytrain_map_func function;
-    raytrain_batch batch; /* its outputs are those of the first call */
+    raytrain_batch batch; /* its outputs were declared by the first call */
 };
 
-/* Report why the function has failed: the error of a call, if it returned that
- * status. */
+/* Report why the function has failed: by the error of a call of raytrain.h, if the
+ * function returned its status. */
 static int mapper_failed(const struct mapper *m, int status, struct error *err)
 {
     bool known = status > RAYTRAIN_OK && status < RAYTRAIN_END;

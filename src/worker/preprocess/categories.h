@@ -1,6 +1,6 @@
 /*
- * categories.h - what the encoders share: they learn the categories of a column, by
- * rising value or the most frequent ones, and find the category of each value of
+ * categories.h - what the encoders share: learning the categories of a column, all in
+ * rising order or the most frequent ones, and finding the category of each value of
  * another column.
  */
 #ifndef RAYTRAIN_PREPROCESS_CATEGORIES_H
@@ -9,7 +9,7 @@
 #include "preprocess/key_index.h"
 #include "preprocess/preprocessor.h"
 
-/* How many values are looked up at once. */
+/* The number of values that are looked up at once. */
 #define CATEGORIES_BLOCK 1024
 
 /* ---- Slots for learning ---- */
@@ -32,18 +32,18 @@ void categories_free(void *fit);
 
 struct categories {
     const struct fitted_item *of; /* type, number and values */
-    int32_t *by_code;             /* of each word of the column, -1: unseen; or NULL */
-    struct key_index keys;        /* of numbers; a key's number is the category */
+    int32_t *by_code;      /* for each word of the column, -1: unseen; NULL: numbers */
+    struct key_index keys; /* of numbers; the number of a key is the category */
     bool as_reals;
 };
 
-/* plan->state becomes one for a column like `in`: words, lists of words, or numbers. */
+/* Makes plan->state for a column like `in`: words, lists of words, or numbers. */
 int categories_plan(struct column_plan *plan, const struct frame_column *in,
                     struct error *err);
 void categories_plan_free(struct column_plan *plan);
 /*
- * The categories of n <= CATEGORIES_BLOCK values from `first` on, -1 for unseen ones. A
- * missing one is RAYTRAIN_EINVAL if it is not allowed, else -1 too.
+ * Finds the categories of n <= CATEGORIES_BLOCK values from `first` on; -1 for unseen
+ * ones, and for missing ones if these are allowed; otherwise RAYTRAIN_EINVAL.
  */
 int categories_find(const struct column_plan *plan, const struct frame_column *c,
                     size_t first, size_t n, bool missing_ok, int32_t *to,

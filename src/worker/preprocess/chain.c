@@ -1,4 +1,5 @@
-/* chain.c - the list of a chain: made, extended, cleared. chain_fit.c lets it learn. */
+/* chain.c - makes, extends and clears the list of a chain. chain_fit.c lets it
+ * learn. */
 #include "preprocess/chain.h"
 
 #include <stdlib.h>
@@ -24,7 +25,8 @@ size_t chain_python_at(const struct chain *chain, size_t from)
     return from;
 }
 
-/* What a function in Python makes is not seen here, so nothing can learn from it. */
+/* Preprocessors cannot learn from what a function in Python makes: it is not visible to
+ * this process. */
 static int lessons_check(const struct chain *chain, struct error *err)
 {
     size_t python = chain_python_at(chain, 0);
@@ -34,7 +36,7 @@ static int lessons_check(const struct chain *chain, struct error *err)
             return error_set(
                 err, RAYTRAIN_EINVAL,
                 "preprocessor: %s comes after the function in Python \"%s\" "
-                "and would have to learn from what that makes: put it "
+                "and would have to learn from its output: put it "
                 "before the batch_mapper",
                 chain->list[i].ops->name, chain->list[python].config->python);
     return 0;

@@ -1,6 +1,4 @@
-/*
- * chain.h - preprocessors in the order in which they are applied.
- */
+/* chain.h - a list of preprocessors in the order in which they are applied. */
 #ifndef RAYTRAIN_PREPROCESS_CHAIN_H
 #define RAYTRAIN_PREPROCESS_CHAIN_H
 
@@ -10,9 +8,9 @@ struct chain {
     struct preprocessors_config config; /* owned */
     struct preprocessor *list;
     size_t n;
-    /* A client of this process calls the functions in Python, and asks for what
-     * comes after the first of them: datasets leave that to it. Else such a chain is
-     * refused. */
+    /* A client of this process calls the functions in Python. Datasets apply only what
+     * comes before the first of them; the client requests the rest. Without such a
+     * client, a chain with functions in Python is refused. */
     bool client_maps;
 };
 
@@ -21,10 +19,11 @@ struct chain {
 int chain_create(struct chain *chain, struct preprocessors_config *config,
                  struct error *err);
 void chain_clear(struct chain *chain); /* zeroed is fine */
-/* Move the preprocessors of `more`, which becomes empty, behind those of the chain. On
- * failure both are unchanged. */
+/* Appends the preprocessors of `more`, which becomes empty. On failure both chains are
+ * unchanged. */
 int chain_append(struct chain *chain, struct chain *more, struct error *err);
-/* The first preprocessor from this one on that is a function in Python; n: none is. */
+/* The first function in Python among the preprocessors from `from` on; n if there is
+ * none. */
 size_t chain_python_at(const struct chain *chain, size_t from);
 
 bool chain_is_fitted(const struct chain *chain);

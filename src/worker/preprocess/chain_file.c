@@ -1,6 +1,6 @@
 /*
- * chain_file.c - writes what preprocessors have learned to HDF5, by names that people
- * can read, and reads it. chain_pack.c makes bytes of such a file.
+ * chain_file.c - writes what preprocessors have learned to HDF5, under readable names,
+ * and reads it. chain_pack.c turns such a file into bytes.
  */
 #include "preprocess/chain_file.h"
 
@@ -62,7 +62,7 @@ static int configuration_save(const struct chain *chain, hid_t file, const char 
     return rc < 0 ? h5_error(err, "write the preprocessors' configuration") : 0;
 }
 
-/* Words of equal size, filled up with zeros. */
+/* Save words as strings of equal size, padded with zeros. */
 static int words_save(const struct dictionary *words, hid_t file, const char *path,
                       struct error *err)
 {
@@ -78,7 +78,7 @@ static int words_save(const struct dictionary *words, hid_t file, const char *pa
     }
     if ((uint64_t)count * (longest + 1) > LARGEST)
         return error_set(err, RAYTRAIN_EFIT,
-                         "%zu categories of up to %zu bytes are too many", count,
+                         "%zu categories of up to %zu bytes are too large", count,
                          longest);
     all = calloc(count + 1, longest + 1);
     if (!all)
@@ -153,7 +153,7 @@ int chain_save(const struct chain *chain, hid_t file, const char *group,
 
 /* ---- Reading ---- */
 
-/* A dataset as it lies in memory. */
+/* The content of an HDF5 dataset. */
 struct loaded {
     hid_t set, space, type;
     int ndim;
@@ -218,7 +218,7 @@ static int words_read(const struct loaded *l, struct dictionary *words,
 
         rc = dictionary_add(words, word, strnlen(word, l->size), &code, err);
         if (rc == 0 && (size_t)code != i)
-            rc = error_set(err, RAYTRAIN_ECORRUPT, "a category is there twice");
+            rc = error_set(err, RAYTRAIN_ECORRUPT, "a category occurs twice");
     }
     free(all);
     return rc;
@@ -257,7 +257,7 @@ struct visit {
     struct error *err;
 };
 
-/* "COLUMN/NAME", below the group of a preprocessor. */
+/* Load the item "COLUMN/NAME" in the group of a preprocessor. */
 static int visit_item(void *arg, hid_t group, const char *path, bool is_dataset)
 {
     struct visit *v = arg;
@@ -286,7 +286,7 @@ static int fitted_load(struct preprocessor *p, hid_t file, const char *path,
     hid_t group;
     int rc;
 
-    /* A function in Python is there, or is found by its name. */
+    /* A function in Python is in the file, or is found by its name. */
     if (p->config->python ? H5Lexists(file, path, H5P_DEFAULT) <= 0
                           : !preprocessor_needs_fit(p))
         return 0;

@@ -1,6 +1,6 @@
 /*
- * chain_fit.c - which preprocessors of a chain can learn in the next pass over the
- * rows, and such a pass.
+ * chain_fit.c - chooses the preprocessors of a chain that can learn in the next pass
+ * over the rows, and makes that pass.
  */
 #include "preprocess/chain_fit.h"
 
@@ -19,8 +19,8 @@ static bool reads(const struct preprocessor *p, const char *column)
     return p->ops->reads_all && p->config->n_columns == 0;
 }
 
-/* Does p look at a column that q makes, changes or removes, or make one that q
- * reads? */
+/* True if p reads a column that q makes, changes or removes, or makes one that q
+ * reads. */
 static bool depends(const struct preprocessor *p, const struct preprocessor *q)
 {
     const struct preprocessor_config *config = q->config;
@@ -36,8 +36,8 @@ static bool depends(const struct preprocessor *p, const struct preprocessor *q)
     return false;
 }
 
-/* use[i]: it is fitted, and so is all that it depends on. learn[i]: the same, but for
- * itself. */
+/* Sets use[i] if preprocessor i and all that it depends on are fitted; learn[i] if it
+ * is not, but all that it depends on are. */
 static void chain_choose(const struct chain *chain, bool *use, bool *learn)
 {
     for (size_t i = 0; i < chain->n; i++) {
@@ -63,7 +63,7 @@ struct lesson {
     struct learner *learners;
     size_t n;
     bool *use, *learn;
-    struct transform *before; /* what is done to rows before they are looked at */
+    struct transform *before; /* applied to rows before the learners see them */
 };
 
 static void fit_free(struct learner *l, size_t i)
@@ -174,7 +174,7 @@ static int all_rows(struct lesson *lesson, const struct chain_source *source,
     return rc;
 }
 
-/* COLLECTIVE: all ranks return the same. */
+/* COLLECTIVE, with the same outcome on every rank: end a pass of one learner. */
 static int learner_end(struct learner *l, const struct frame *schema, struct comm *comm,
                        bool *again, struct error *err)
 {
@@ -203,7 +203,7 @@ static int learner_end(struct learner *l, const struct frame *schema, struct com
     return 0;
 }
 
-/* COLLECTIVE: passes until the preprocessors that were chosen have learned. */
+/* COLLECTIVE: make passes until the chosen preprocessors have learned. */
 static int lesson_hold(struct lesson *lesson, const struct chain_source *source,
                        struct comm *comm, int *passes, struct error *err)
 {

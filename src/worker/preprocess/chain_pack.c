@@ -1,6 +1,6 @@
 /*
- * chain_pack.c - a fitted chain as the bytes of an HDF5 file in memory. The layout of
- * the file is in chain_file.c.
+ * chain_pack.c - turns a fitted chain into the bytes of an HDF5 file in memory, and
+ * back. The layout of the file is in chain_file.c.
  */
 #include "preprocess/chain_pack.h"
 

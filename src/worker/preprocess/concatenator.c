@@ -1,7 +1,7 @@
 /*
- * concatenator.c - several columns of numbers become one of vectors, in the order of
- * `columns`; vectors among them are joined. Without `columns` it takes all columns of
- * numbers and sparse vectors, in the order of the dataset, but those in `exclude`.
+ * concatenator.c - joins several columns of numbers or vectors into one column of
+ * vectors, in the order of `columns`. Without `columns` it takes all columns of numbers
+ * and sparse vectors, except those in `exclude`, in the order of the dataset.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void concatenated_add(struct parts *parts, const struct frame_column *c)
     part->width = concatenated_width(c);
     parts->width += part->width;
     if (!reals_is_float(c->row.dtype) || c->row.dtype == RAYTRAIN_FLOAT64) {
-        /* As NumPy: small integers fit float32. */
+        /* As in NumPy, float32 holds small integers. */
         if (raytrain_dtype_size(c->row.dtype) > 2)
             parts->like.row.dtype = RAYTRAIN_FLOAT64;
     }
@@ -101,8 +101,7 @@ static int concatenated_make(struct parts *parts,
     return 0;
 }
 
-/* Remove the columns, and put the result in the place of one of its name or at the
- * end. */
+/* Remove the columns. The result replaces a column of the same name, or is appended. */
 static int parts_replace(const struct parts *parts, struct frame *f,
                          struct frame_column *out, struct error *err)
 {
@@ -132,7 +131,7 @@ static int concatenator_bind(struct frame_plan *plan, struct frame *schema,
     return parts_replace(parts, schema, &out, err);
 }
 
-/* Elements of a column, in rows of `from` numbers, into rows of `to` from `at` on. */
+/* Copy the rows of a column into those of `out`, from element `at` on. */
 static void numbers_join(const struct frame_column *in, uint64_t rows, size_t at,
                          struct frame_column *out)
 {
@@ -192,7 +191,7 @@ static int concatenator_apply(const struct frame_plan *plan, struct frame *f,
 
         if (!c || !can_join(c) || concatenated_width(c) != parts->of[i].width)
             rc = error_set(err, RAYTRAIN_ETYPE,
-                           "concatenator: column \"%s\" is not as it was before",
+                           "concatenator: column \"%s\" has changed its type or shape",
                            parts->of[i].name);
         else if (c->kind == FRAME_SPARSE)
             sparse_join(c, f->rows, at, &out);

@@ -1,7 +1,7 @@
 /*
- * discretizer.c - uniform_kbins_discretizer and custom_kbins_discretizer: the number of
- * the bin of each value, as pandas.cut() with labels=False. A value in no bin, or a
- * missing one, becomes NaN; -1 if dtype is an integer type.
+ * discretizer.c - uniform_kbins_discretizer and custom_kbins_discretizer: each value
+ * becomes the number of its bin, as by pandas.cut() with labels=False. A missing value,
+ * or one outside all bins, becomes NaN, or -1 if dtype is an integer type.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,8 +28,7 @@ static int uniform_rows(const struct preprocessor *p, void *fit,
     return 0;
 }
 
-/* The range of one value is widened to both sides, any other by 0.1% at its open
- * end. */
+/* A range of one value is widened on both sides, any other by 0.1% at its open end. */
 static void edges_make(double min, double max, size_t n, bool right, double *edges)
 {
     bool single = min == max;
@@ -85,7 +84,7 @@ static void uniform_free(void *fit)
 
 struct bins {
     size_t width, n; /* edges of each element */
-    bool each;       /* every element has edges of its own */
+    bool each;       /* each element has its own edges */
     double edges[];
 };
 
@@ -142,7 +141,7 @@ static int custom_plan(struct column_plan *plan, const struct frame_column *in,
     return 0;
 }
 
-/* The number of edges below x (right), or not above it. */
+/* The number of edges that are below x (right), or not above x (otherwise). */
 static size_t edges_below(const double *edges, size_t n, double x, bool right)
 {
     size_t low = 0;

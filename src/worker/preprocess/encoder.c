@@ -1,8 +1,7 @@
 /*
  * encoder.c - categorizer, ordinal_encoder and label_encoder: words and numbers become
- * the numbers of their categories, which are sorted. An unseen category becomes NaN,
- * and -1 if dtype is an integer type; for categorizer, and in lists, it is a missing
- * word.
+ * the numbers of their categories, which are sorted. An unseen category becomes NaN, or
+ * -1 if dtype is an integer type; for categorizer, and in lists, a missing word.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -153,7 +152,8 @@ static int label_inverse_plan(struct column_plan *plan, const struct frame_colum
                      in->name);
 }
 
-/* Numbers that are not a category become missing; 0 among integers. */
+/* A number that is not a category becomes a missing value, or 0 if categories are
+ * integers. */
 static int label_inverse_map(const struct column_plan *plan,
                              const struct frame_column *in, uint64_t rows,
                              struct frame_column *out, struct error *err)

@@ -1,6 +1,6 @@
 /*
- * extremes.c - minimum and maximum by element, several rows at once so that compilers
- * make vectors.
+ * extremes.c - minimum and maximum of each element. Several rows are compared at once,
+ * so that compilers vectorize the loop.
  */
 #include "preprocess/extremes.h"
 

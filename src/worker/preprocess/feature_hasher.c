@@ -1,7 +1,7 @@
 /*
- * feature_hasher.c - columns that count tokens, each named by its token, become one
- * column of vectors of float64: the sum of the columns whose names have the same hash
- * (vectorizer.h). A missing count counts as 0.
+ * feature_hasher.c - columns that count tokens, each with the name of its token, become
+ * one column of vectors of float64. An element is the sum of the columns whose names
+ * have its hash (vectorizer.h). A missing count is 0.
  */
 #include <math.h>
 #include <stdlib.h>

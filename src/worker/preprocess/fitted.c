@@ -1,6 +1,6 @@
 /*
- * fitted.c - stores and finds the items that preprocessors learn. Files of them are
- * written by chain_file.c.
+ * fitted.c - stores and finds the items that preprocessors learn. chain_file.c writes
+ * them to files.
  */
 #include "preprocess/fitted.h"
 

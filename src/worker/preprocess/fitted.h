@@ -21,7 +21,7 @@ struct fitted_item {
     enum fitted_type type;
     int ndim; /* 0: one number; words have 1 */
     uint64_t shape[RAYTRAIN_MAX_DIMS];
-    size_t n; /* elements in all */
+    size_t n; /* number of elements */
     double *reals;
     int64_t *integers;
     unsigned char *bytes;
@@ -33,16 +33,16 @@ struct fitted {
     size_t n;
 };
 
-/* A new item with zeros or no words; it is valid until the next one is added. `type`,
- * `ndim` and `shape` are set, from which n follows. */
+/* Adds an item with zeros, or without words; n is the product of `shape`. The pointer
+ * is valid until the next item is added. */
 struct fitted_item *fitted_add(struct fitted *f, const char *column, const char *name,
                                enum fitted_type type, int ndim, const uint64_t *shape,
                                struct error *err);
-/* NULL if there is none. */
+/* NULL if there is no such item. */
 const struct fitted_item *fitted_find(const struct fitted *f, const char *column,
                                       const char *name);
-/* The n numbers of an item. RAYTRAIN_ECORRUPT if it is not there, or has another
- * number. */
+/* The numbers of an item. RAYTRAIN_ECORRUPT if it does not exist, or does not have n
+ * numbers. */
 int fitted_reals(const struct fitted *f, const char *column, const char *name, size_t n,
                  const double **values, struct error *err);
 void fitted_clear(struct fitted *f);

@@ -1,7 +1,8 @@
 /*
- * hot_encoder.c - one_hot_encoder and multi_hot_encoder: a vector with an element for
- * each category, as bytes: 1 for the category of the value, or those in the list, and 0
- * for the others. Unseen and infrequent categories have no element.
+ * hot_encoder.c - one_hot_encoder and multi_hot_encoder: a value, or a list, becomes a
+ * vector of bytes with an element for each category: 1 for the category of the value,
+ * or for those in the list, otherwise 0. Unseen and infrequent categories have no
+ * element.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static int one_hot_map(const struct column_plan *plan, const struct frame_column
     return 0;
 }
 
-/* A column without lists has lists of one. */
+/* A column without lists is taken as lists of one value. */
 static int multi_hot_map(const struct column_plan *plan, const struct frame_column *in,
                          uint64_t rows, struct frame_column *out, struct error *err)
 {

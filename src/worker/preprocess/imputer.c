@@ -1,7 +1,7 @@
 /*
- * imputer.c - simple_imputer: the mean, the most frequent value or a constant takes the
- * place of missing values. Among equally frequent values the smallest is taken, as in
- * scikit-learn. A column that is not there gets the value in every row.
+ * imputer.c - simple_imputer: the mean, the most frequent value or a constant replaces
+ * missing values. Among equally frequent values the smallest is taken, as in
+ * scikit-learn. A column that does not exist gets the value in every row.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void imputer_free(void *fit)
         moments_free(&s->of.moments);
 }
 
-/* ---- What takes the place of missing values ---- */
+/* ---- The values that replace missing ones ---- */
 
 struct filling {
     size_t width;
@@ -208,7 +208,7 @@ static int imputer_plan(struct column_plan *plan, const struct frame_column *in,
     return frequent_plan(plan, in, item, err);
 }
 
-/* ---- Columns that are not there get the same value in every row, as in Ray ---- */
+/* ---- Columns that do not exist get the same value in every row, as in Ray ---- */
 
 static int absent_words(struct column_plan *plan, const char *word, size_t n,
                         struct error *err)
@@ -226,7 +226,7 @@ static int absent_words(struct column_plan *plan, const char *word, size_t n,
     return rc;
 }
 
-/* NULL: a single number, as in a column without dimensions. */
+/* `item` NULL: a single number, as in a column without dimensions. */
 static int absent_numbers(struct column_plan *plan, const struct fitted_item *item,
                           double value, struct error *err)
 {

@@ -1,6 +1,7 @@
 /*
- * map_batch.c - see map_batch.h. The sections: what is read; declarations; columns of
- * the result; around a call of the function.
+ * map_batch.c - see map_batch.h. In order: columns that the function reads;
+ * declarations; columns of the result; what comes before and after a call of the
+ * function.
  */
 #include "preprocess/map_batch.h"
 
@@ -9,7 +10,7 @@
 
 #include "frame/column_view.h"
 
-/* ---- What is read ---- */
+/* ---- Columns that the function reads ---- */
 
 static const struct frame_column *batch_column_find(raytrain_batch *batch,
                                                     const char *name)
@@ -98,7 +99,7 @@ static bool same_type(const struct frame_column *a, const struct frame_column *b
                    (size_t)a->row.ndim * sizeof *a->row.shape);
 }
 
-/* The output of this name and type, which was not made in this call yet. */
+/* Find the output of this name and type. It must not have been made in this call. */
 static struct map_output *map_output_take(raytrain_batch *batch,
                                           const struct frame_column *like, bool removes)
 {
@@ -142,7 +143,7 @@ static int name_set(raytrain_batch *batch, struct frame_column *like, const char
     return 0;
 }
 
-/* Memory of the output for the rows of the batch; never NULL. */
+/* Reserve memory of the output for the rows of the batch; never NULL. */
 static int output_reserve(raytrain_batch *batch, struct map_output *o,
                           uint64_t elements)
 {
@@ -188,7 +189,8 @@ int map_batch_output(raytrain_batch *batch, const char *name,
     return 0;
 }
 
-/* The words of the declaration are these ones; when it declares, they become these. */
+/* In the declaring call, set the words of the output; in others, check that they are
+ * the same. */
 static int words_match(raytrain_batch *batch, struct map_output *o,
                        const char *const words[], size_t n)
 {
@@ -317,7 +319,7 @@ int map_batch_remove(raytrain_batch *batch, const char *name)
     return map_output_take(batch, &like, true) ? 0 : -1;
 }
 
-/* ---- Around a call of the function ---- */
+/* ---- Before and after a call of the function ---- */
 
 void map_batch_begin(raytrain_batch *batch, struct frame *frame, bool declares)
 {

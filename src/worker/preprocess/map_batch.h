@@ -1,11 +1,10 @@
 /*
- * map_batch.h - a batch of rows as the function of a batch_mapper sees it:
- * raytrain_batch of raytrain.h. It reads the columns of a frame, and declares, or makes
- * again, the columns of its result, which take their places in the frame after the
- * function has returned.
+ * map_batch.h - raytrain_batch of raytrain.h: a batch of rows for the function of a
+ * batch_mapper. The function reads columns of a frame, and makes columns, which are put
+ * into the frame after it has returned.
  *
- * The first call declares: it has no rows, and its columns are those of every later
- * call.
+ * The first call declares the columns: its batch has no rows, and every later call must
+ * make the same ones.
  */
 #ifndef RAYTRAIN_PREPROCESS_MAP_BATCH_H
 #define RAYTRAIN_PREPROCESS_MAP_BATCH_H
@@ -16,7 +15,7 @@
 
 /* A column that the function makes or removes. */
 struct map_output {
-    struct frame_column column; /* memory: between making it and map_batch_put() */
+    struct frame_column column; /* with memory only until map_batch_put() */
     struct dictionary *words;   /* owned; NULL: it is not one of words */
     bool removes, done;         /* done in this call */
 };
@@ -26,20 +25,20 @@ struct raytrain_batch {
     bool declares;
     struct map_output *outputs;
     size_t n;
-    struct error error; /* of the latest call that failed; else its code is 0 */
+    struct error error; /* of the last call that failed; code 0: none failed */
 };
 
-/* Before a call of the function: with the rows of `frame`. */
+/* Before a call of the function: gives the batch the rows of `frame`. */
 void map_batch_begin(raytrain_batch *batch, struct frame *frame, bool declares);
-/* After it has succeeded: have all columns been made that were declared, with codes
- * that there are? */
+/* After a call that succeeded: checks that all declared columns were made, and that
+ * their codes are valid. */
 int map_batch_check(raytrain_batch *batch, struct error *err);
-/* Move the columns into the frame, and remove those that are to be removed. */
+/* Moves the columns into the frame, and removes those that the function removes. */
 int map_batch_put(raytrain_batch *batch, struct error *err);
 /* The same for a frame without rows, in which columns have no memory. */
 int map_batch_put_schema(const raytrain_batch *batch, struct frame *schema,
                          struct error *err);
-/* Free the memory of columns that were not put. */
+/* Frees the memory of columns that were not put into the frame. */
 void map_batch_end(raytrain_batch *batch);
 void map_batch_clear(raytrain_batch *batch); /* zeroed is fine */
 

@@ -1,5 +1,7 @@
-/* map_function.c - see map_function.h. In order: what is allowed; objects; functions.
- */
+/* map_function.c - see map_function.h. In order: what may be called; objects;
+ * functions.
+ *
+ *  */
 #include "preprocess/map_function.h"
 
 #include <dlfcn.h>
@@ -23,12 +25,12 @@ void map_function_object(const char *path)
     own_object = path;
 }
 
-/* ---- What is allowed ---- */
+/* ---- What may be called ---- */
 
 struct permit {
     struct permit *next;
     enum map_origin origin;
-    void *object; /* of MAP_OF_CHECKPOINT, once it is loaded */
+    void *object; /* for MAP_OF_CHECKPOINT, when it is loaded */
     char *library, *name;
 };
 
@@ -102,7 +104,7 @@ static int load_failed(const char *path, struct error *err)
         why ? why : path);
 }
 
-/* The dynamic linker knows the file by its descriptor. */
+/* The dynamic linker names the file by its descriptor: name it by its path instead. */
 static int received_load_failed(const char *path, struct error *err)
 {
     const char *why = dlerror(), *colon = why ? strstr(why, ": ") : NULL;
@@ -145,8 +147,8 @@ static int received_open(const char *path, struct error *err)
     return -1;
 }
 
-/* Loaded through the descriptor that was checked. It stays open: a later file with the
- * same number would be taken for this one, by its name. */
+/* Load through the descriptor that was checked. It stays open: the linker would take a
+ * later file with the same number for this one. */
 static void *received_load(struct permit *p, struct error *err)
 {
     char path[64];
@@ -169,8 +171,8 @@ static void *received_load(struct permit *p, struct error *err)
     return p->object;
 }
 
-/* A path has a slash, as the configuration makes it absolute: dlopen() does not search.
- * A shared object that is loaded already is not loaded again. */
+/* The configuration makes paths absolute, so dlopen() does not search. It does not load
+ * an object a second time. */
 static void *plain_load(const char *path, struct error *err)
 {
     void *object = dlopen(*path ? path : NULL, RTLD_NOW | RTLD_LOCAL);

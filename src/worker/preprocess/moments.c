@@ -1,7 +1,8 @@
 /*
- * moments.c - see moments.h. Blocks of rows that fit the second-level cache are looked
- * at twice, for their mean and for the deviations from it, and are merged into what was
- * seen before. Within a block sums are of differences from a value close to the mean.
+ * moments.c - see moments.h. A block of rows, which fits into the second-level cache,
+ * is read twice: for its mean, and for the deviations from it. Then it is merged into
+ * the moments of the rows before. Within a block, differences from a value close to the
+ * mean are summed.
  */
 #include "preprocess/moments.h"
 
@@ -50,7 +51,7 @@ struct moment moment_merge(struct moment a, struct moment b)
                            .m2 = a.m2 + b.m2 + delta * delta * (a.n * b.n / n)};
 }
 
-/* Sums of a run of elements, one to a lane. */
+/* Add a run of elements to the sums, one element to each lane. */
 static void moments_lanes_add(size_t n, const double *restrict x,
                               const double *restrict shift, double *restrict count,
                               double *restrict sum, double *restrict square)
@@ -65,7 +66,7 @@ static void moments_lanes_add(size_t n, const double *restrict x,
     }
 }
 
-/* Elements first .. first + n - 1; `first` is the first one of a row. */
+/* Sum elements first .. first + n - 1; `first` is the first element of a row. */
 static void block_sweep(struct moments *m, const struct frame_column *c, size_t first,
                         size_t n)
 {
@@ -100,7 +101,7 @@ static struct moment lanes_fold(const struct moments *m, size_t element)
                            .m2 = fmax(0, square - sum * (sum / n))};
 }
 
-/* The first value that is not missing, or else 0. */
+/* The first value that is not missing; 0 if all are. */
 static double first_value(const struct frame_column *c, size_t width, size_t at,
                           size_t end)
 {

@@ -1,6 +1,6 @@
 /*
- * normalizer.c - the numbers of a row, over all columns that are named, divided by
- * their norm. As in scikit-learn a row of zeros stays as it is.
+ * normalizer.c - divides the numbers of a row, over all named columns, by their norm.
+ * As in scikit-learn, a row of zeros is not changed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "preprocess/scaling.h"
 
-/* Rows that are looked at together. */
+/* Rows that are processed at once. */
 #define ROWS 256
 
 static int output_make(const struct frame_plan *plan, struct frame *schema, size_t i,

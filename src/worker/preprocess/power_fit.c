@@ -3,9 +3,9 @@
  *
  *     mean(log-Jacobian) - cov(y, dy/dpower) / var(y)
  *
- * is 0; y are the transformed values. A root is found to more digits than a maximum.
- * Each pass over the rows takes the derivative at several powers at once; the root of
- * the polynomial through them is the next estimate.
+ * is 0; y are the transformed values. A root can be found to more digits than a
+ * maximum. Each pass over the rows computes the derivative at several powers at once;
+ * the root of the polynomial through these points is the next estimate.
  */
 #include "preprocess/power_fit.h"
 
@@ -21,7 +21,7 @@
 #define PASSES    40
 #define EXACT     1e-13
 
-/* Numbers of two variables, which are merged as in moments.h. */
+/* Moments of y and its derivative d, which are merged as in moments.h. */
 struct joint {
     double n, mean_y, mean_d, yy, yd;
 };
@@ -30,7 +30,7 @@ struct power_search {
     double at[POINTS]; /* rising */
     struct joint of[POINTS];
     double low, high;        /* the derivative is positive below, and negative above */
-    double n_logs, mean_log; /* of the logarithm of the Jacobian, by power - 1 */
+    double n_logs, mean_log; /* of the logarithm of the Jacobian, over power - 1 */
     double power;
     bool found;
     int passes;
@@ -38,7 +38,8 @@ struct power_search {
 
 /* ---- The transforms ---- */
 
-/* Both are (exp(m * l) - 1) / m of a logarithm l; below 0 Yeo-Johnson is reflected. */
+/* Both transforms are (exp(m * l) - 1) / m for a logarithm l; below 0, Yeo-Johnson's is
+ * reflected. */
 struct term {
     double log, sign;
 };
@@ -161,7 +162,7 @@ static void power_block_add(struct power_search *s, enum power_method method,
         s->of[k] = joint_merge(s->of[k], block_joint(method, terms, n, s->at[k]));
 }
 
-/* Up to BLOCK values of an element; *n of them are not missing. */
+/* Load up to BLOCK values of an element, without missing ones: *n. */
 static int block_gather(const struct power_fit *f, const struct frame_column *c,
                         size_t element, uint64_t row, uint64_t end, struct term *terms,
                         size_t *n, struct error *err)
@@ -206,8 +207,8 @@ int power_fit_add(struct power_fit *f, const struct frame_column *c, uint64_t ro
 
 /* ---- Between passes ---- */
 
-/* The derivative of the likelihood by the power, a row; what is too large for a double
- * has the sign that it must have far from the maximum. */
+/* The derivative of the likelihood by the power, per row. Far from the maximum it may
+ * be too large for a double; only its sign is known then. */
 static double derivative(const struct power_search *s, int k)
 {
     double value = s->mean_log - s->of[k].yd / s->of[k].yy;
@@ -230,7 +231,7 @@ static double polynomial(const double *at, const double *values, int n, double x
     return p[0];
 }
 
-/* Its root between low, where it is positive, and high. */
+/* The root of the polynomial between low, where it is positive, and high. */
 static double polynomial_root(const double *at, const double *values, int n, double low,
                               double high)
 {
@@ -247,7 +248,7 @@ static double polynomial_root(const double *at, const double *values, int n, dou
     return low + (high - low) / 2;
 }
 
-/* Beyond all points, or between the limits if there is one on either side. */
+/* Move the points beyond all present ones, or between the limits if both are known. */
 static void points_move(struct power_search *s, bool up)
 {
     double width = 4 * (s->at[POINTS - 1] - s->at[0]);
@@ -264,7 +265,7 @@ static void points_move(struct power_search *s, bool up)
     }
 }
 
-/* The derivative changes its sign after point k. */
+/* Move the points closer to the root: the derivative changes its sign after point k. */
 static void points_narrow(struct power_search *s, const double *values, int k)
 {
     int from = k > 2 ? k - 2 : 0, n = POINTS - from < 6 ? POINTS - from : 6;
@@ -319,7 +320,7 @@ static void search_step(struct power_search *s)
     s->n_logs = s->mean_log = 0;
 }
 
-/* What a rank has seen of an element: one part of a message. */
+/* The sums of a rank for one element: one part of a message. */
 struct seen {
     struct joint of[POINTS];
     double n_logs, mean_log;

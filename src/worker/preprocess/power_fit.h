@@ -1,7 +1,7 @@
 /*
- * power_fit.h - the power transforms of Yeo and Johnson and of Box and Cox, and the
- * power that makes values most like a normal distribution: the one of greatest
- * likelihood.
+ * power_fit.h - the power transforms of Yeo and Johnson and of Box and Cox, and a
+ * search for the power of greatest likelihood, which makes values most like a normal
+ * distribution.
  */
 #ifndef RAYTRAIN_PREPROCESS_POWER_FIT_H
 #define RAYTRAIN_PREPROCESS_POWER_FIT_H
@@ -10,11 +10,10 @@
 #include "config/preprocessor_config.h"
 #include "frame/frame.h"
 
-/* NaN for what is missing, and for Box-Cox for values that are not positive. */
+/* NaN for a missing value, and with Box-Cox for one that is not positive. */
 double power_transform(enum power_method method, double power, double x);
 
-/* A search for each element of the rows of a column, in several passes over the
- * rows. */
+/* A search for each element of the rows of a column, in several passes. */
 struct power_fit {
     enum power_method method;
     size_t width;
@@ -24,10 +23,10 @@ struct power_fit {
 int power_fit_create(struct power_fit *f, enum power_method method, size_t width,
                      struct error *err);
 void power_fit_free(struct power_fit *f); /* zeroed is fine */
-/* RAYTRAIN_EINVAL if Box-Cox meets a value that is not positive. */
+/* RAYTRAIN_EINVAL if a value for Box-Cox is not positive. */
 int power_fit_add(struct power_fit *f, const struct frame_column *c, uint64_t rows,
                   struct error *err);
-/* COLLECTIVE: the end of a pass; *again: the rows are needed again. */
+/* COLLECTIVE: ends a pass; *again: another pass is needed. */
 int power_fit_reduce(struct power_fit *f, struct comm *comm, bool *again,
                      struct error *err);
 /* The power; 1 if all values are the same, or there are none. */

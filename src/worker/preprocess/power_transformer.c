@@ -1,7 +1,8 @@
 /*
- * power_transformer.c - Yeo-Johnson's or Box-Cox's transform with a given power, or
- * with the one of greatest likelihood for each element of a row. Results are not
- * scaled: scikit-learn's standardize=True is a standard_scaler after it.
+ * power_transformer.c - the transform of Yeo and Johnson or of Box and Cox, with a
+ * given power, or with the power of greatest likelihood for each element of a row.
+ * Results are not scaled: put a standard_scaler after it for scikit-learn's
+ * standardize=True.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * quantiles.c - see quantiles.h. A quantile lies between two values of known rank. Each
- * of them is searched for digit by digit: doubles are read as integers of the same
- * order (sign, exponent, fraction); the first pass counts their leading 12 bits, and
- * each later one the next 11 of those values that begin as the searched one does. A
- * search ends early if those are all the same.
+ * quantiles.c - see quantiles.h. A quantile lies between two values of known rank, and
+ * each of these is searched digit by digit. Doubles are read as integers of the same
+ * order (sign, exponent, fraction). The first pass counts values by their leading 12
+ * bits. Each later pass counts, by their next 11 bits, those that begin like the
+ * searched value. A search ends early if all of these are equal.
  */
 #include "preprocess/quantiles.h"
 
@@ -21,14 +21,14 @@
 
 struct search {
     uint64_t prefix;        /* the leading bits that are known */
-    int64_t rank;           /* among the values with this prefix */
-    int64_t least, most;    /* of these values, as ordered integers */
-    double value, fraction; /* how far the quantile lies above the first of its two */
+    int64_t rank;           /* of the searched value among those with this prefix */
+    int64_t least, most;    /* the limits of those values, as ordered integers */
+    double value, fraction; /* the quantile as a fraction from lower to upper */
     bool found;
-    size_t histogram; /* that of its prefix: an index of counts */
+    size_t histogram; /* of the prefix: its first index in counts */
 };
 
-/* In the order of the numbers; -0 is below 0. */
+/* Keys have the order of the numbers; -0 is below 0. */
 static uint64_t number_key(double x)
 {
     uint64_t bits;
@@ -46,7 +46,7 @@ static double key_number(uint64_t key)
     return x;
 }
 
-/* Bits that are known before a pass, and after it. */
+/* The number of bits that are known before a pass, and after it. */
 static int bits_before(int pass)
 {
     return pass == 0 ? 0 : FIRST_BITS + BITS * (pass - 1);
@@ -98,8 +98,8 @@ static void first_pass(struct quantiles *q, const double *x, size_t first, size_
     }
 }
 
-/* A value of an element: count its next digit wherever its prefix is searched. Searches
- * for the same prefix follow each other, and the first of them counts. */
+/* Count the next digit of a value for each search of its prefix. Searches for the same
+ * prefix follow each other, and only the first of them counts. */
 static void keys_count(struct quantiles *q, struct search *s, uint64_t key)
 {
     int before = bits_before(q->pass), after = bits_after(q->pass);
@@ -139,7 +139,7 @@ void quantiles_add(struct quantiles *q, const struct frame_column *c, uint64_t r
 
 /* ---- Between passes ---- */
 
-/* The ranks of the two values around a quantile, as numpy: at * (n - 1). */
+/* Set the ranks of the two values around a quantile, as numpy does: at * (n - 1). */
 static void ranks_set(struct quantiles *q, size_t element)
 {
     struct search *s = q->searches + element * per_element(q);
@@ -176,7 +176,7 @@ static void search_narrow(const struct quantiles *q, struct search *s)
     }
 }
 
-/* Values that all searches of one prefix have seen. */
+/* End a search if all values with its prefix are equal. */
 static void search_settle(struct search *s)
 {
     if (s->found || s->least != s->most)
@@ -209,8 +209,8 @@ static int histograms_make(struct quantiles *q, bool *again, struct error *err)
     return 0;
 }
 
-/* Least and most of each search, of all ranks; those that share a histogram share
- * them. */
+/* Set least and most of each search to those of all ranks. Searches that share a
+ * histogram share them. */
 static int limits_reduce(struct quantiles *q, struct comm *comm, struct error *err)
 {
     size_t n = q->width * per_element(q);
@@ -221,7 +221,7 @@ static int limits_reduce(struct quantiles *q, struct comm *comm, struct error *e
     rc = comm_agree(comm, rc, err);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         limits[i] = q->searches[i].least;
-        limits[n + i] = ~q->searches[i].most; /* its order is reversed */
+        limits[n + i] = ~q->searches[i].most; /* so that a minimum finds it */
     }
     if (rc == 0 && n > 0)
         rc = comm->ops->allreduce(comm, limits, 2 * n, COMM_INT64, COMM_MIN, err);

@@ -1,7 +1,7 @@
 /*
  * quantiles.h - exact quantiles of each element of the rows of a column, in several
- * passes over the rows and in memory that does not depend on their number. Missing
- * values are left out.
+ * passes over the rows. The memory does not depend on the number of rows. Missing
+ * values are ignored.
  */
 #ifndef RAYTRAIN_PREPROCESS_QUANTILES_H
 #define RAYTRAIN_PREPROCESS_QUANTILES_H
@@ -12,7 +12,7 @@
 #define QUANTILES_MAX 3
 
 struct quantiles {
-    size_t width, n; /* elements of a row; quantiles of each */
+    size_t width, n; /* elements of a row; quantiles of each element */
     double at[QUANTILES_MAX];
     int pass;
     struct search *searches; /* two for each quantile of each element */
@@ -24,11 +24,11 @@ int quantiles_create(struct quantiles *q, size_t width, size_t n, const double *
                      struct error *err);
 void quantiles_free(struct quantiles *q); /* zeroed is fine */
 void quantiles_add(struct quantiles *q, const struct frame_column *c, uint64_t rows);
-/* COLLECTIVE: the end of a pass; *again: the rows are needed again. */
+/* COLLECTIVE: ends a pass; *again: another pass is needed. */
 int quantiles_reduce(struct quantiles *q, struct comm *comm, bool *again,
                      struct error *err);
-/* Quantile k of an element, between two values as numpy.percentile() does; NaN if it
- * has no values. */
+/* Quantile k of an element, interpolated as by numpy.percentile(); NaN if it has no
+ * values. */
 double quantiles_get(const struct quantiles *q, size_t element, size_t k);
 
 #endif

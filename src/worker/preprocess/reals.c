@@ -1,4 +1,4 @@
-/* reals.c - conversions between the types of columns and double, in blocks. */
+/* reals.c - converts the types of columns to double and back, in blocks. */
 #include "preprocess/reals.h"
 
 #include <math.h>

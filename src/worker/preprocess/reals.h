@@ -1,29 +1,29 @@
 /*
- * reals.h - the elements of a column of numbers as doubles: from any type, and to
- * float32, float64 and integers.
+ * reals.h - converts the elements of a column of numbers: from any type to double, and
+ * from double to float32, float64 and integers.
  */
 #ifndef RAYTRAIN_PREPROCESS_REALS_H
 #define RAYTRAIN_PREPROCESS_REALS_H
 
 #include "frame/frame.h"
 
-/* So many elements are looked at together: they fit the first-level cache. */
+/* Elements that are converted at once: they fit into the first-level cache. */
 #define REALS_BLOCK 1024
 
-/* Numbers of a row: the product of its shape. */
+/* The number of elements of a row: the product of its shape. */
 size_t reals_width(const struct frame_column *c);
-/* Is it float32, float64, float16 or bfloat16: may it have missing values? */
+/* True for float32, float64, float16 and bfloat16, which can have missing values. */
 bool reals_is_float(raytrain_dtype dtype);
 /* The type of results: float32 for inputs of at most 32 bits of floating point, float64
  * for all others. */
 raytrain_dtype reals_result(raytrain_dtype dtype);
 
-/* n <= REALS_BLOCK elements from `first` on; elements, not rows. */
+/* Loads n <= REALS_BLOCK elements (not rows) from `first` on. */
 void reals_load(const struct frame_column *c, size_t first, size_t n, double *to);
-/* The column is float32, float64, int32 or int64 (a NaN becomes -1 there). */
+/* The column is float32, float64, int32 or int64; in integers, NaN becomes -1. */
 void reals_store(struct frame_column *c, size_t first, size_t n, const double *from);
 
-/* Keys of numbers as categories: integers themselves, or the bits of doubles. */
+/* The key of a number as a category: an integer itself, or the bits of a double. */
 uint64_t reals_key(double x);
 void reals_keys(const struct frame_column *c, size_t first, size_t n, bool as_reals,
                 uint64_t *keys, bool *missing);

@@ -1,7 +1,7 @@
 /*
- * robust_scaler.c - (value - median) / (high quantile - low quantile), by element of a
- * row. As in scikit-learn a quantile between two values is interpolated, and a distance
- * of 0 counts as 1.
+ * robust_scaler.c - (value - median) / (high quantile - low quantile) for each element
+ * of a row. As in scikit-learn, a quantile between two values is interpolated, and a
+ * difference of 0 is replaced by 1.
  */
 #include "preprocess/quantiles.h"
 #include "preprocess/scaling.h"

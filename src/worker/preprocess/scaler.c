@@ -1,7 +1,7 @@
 /*
  * scaler.c - standard_scaler, min_max_scaler and max_abs_scaler: (value - shift) /
- * scale, by element of a row. A constant column becomes zeros, as in Ray;
- * max_abs_scaler leaves a column of zeros as it is. Missing values stay missing.
+ * scale for each element of a row. A constant column becomes zeros, as in Ray;
+ * max_abs_scaler does not change a column of zeros. Missing values stay missing.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 
 struct scaling {
     size_t width;
-    /* width + REALS_BLOCK of each, over and over, so that a block of elements finds its
-     * numbers in a row, wherever it begins. */
+    /* width + REALS_BLOCK numbers each. Those of a row are repeated, so that a block of
+     * elements has adjacent ones, at whichever element it begins. */
     double *shift, *scale;
     double numbers[];
 };
@@ -72,7 +72,7 @@ static void block_scale(size_t n, double *restrict x, const double *restrict shi
         x[i] = (x[i] - shift[i]) / scale[i];
 }
 
-/* Sparse vectors: their elements that are not 0. */
+/* Scale the stored elements of sparse vectors. */
 static int sparse_map(const struct scaling *s, const struct frame_column *in,
                       uint64_t rows, struct frame_column *out, struct error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * tally.c - see tally.h. The sections: counting; sending the counts of words to rank 0
- * and back, and those of numbers; what is kept.
+ * tally.c - see tally.h. In order: counting; the counts of words, and those of numbers,
+ * to rank 0 and back; choosing the values to keep.
  */
 #include "preprocess/tally.h"
 
@@ -119,7 +119,7 @@ static void message_free(struct message *m)
     free(m->counts);
 }
 
-/* The words that occurred here, and their counts. */
+/* Pack the words that occurred on this rank, and their counts. */
 static int words_pack(const struct tally *t, struct message *m, struct error *err)
 {
     struct dictionary *seen = dictionary_create();
@@ -213,7 +213,7 @@ static int words_merge(struct tally *t, const unsigned char *bytes, const size_t
     return words_sort(t, err);
 }
 
-/* COLLECTIVE: rank 0's bytes and counts to all. */
+/* COLLECTIVE: send rank 0's bytes and counts to all. */
 static int words_publish(struct tally *t, struct comm *comm, struct error *err)
 {
     struct message m = {.n = t->n};
@@ -319,7 +319,7 @@ static int pairs_make(const struct tally *t, struct pair **pairs, struct error *
     return 0;
 }
 
-/* The pairs of all ranks become sorted pairs of different keys. */
+/* Merge the pairs of all ranks, so that each key occurs once, and sort them. */
 static int pairs_merge(struct tally *t, const struct pair *all, size_t n,
                        struct pair **sorted, struct error *err)
 {
@@ -396,7 +396,7 @@ int tally_reduce(struct tally *t, struct comm *comm, struct error *err)
                                    : numbers_reduce(t, comm, err);
 }
 
-/* ---- What is kept ---- */
+/* ---- Choosing the values to keep ---- */
 
 struct place {
     int64_t count;

@@ -1,6 +1,6 @@
 /*
- * tokens.c - splits texts at spaces, and learns vocabularies. Which tokens are kept is
- * decided by vectorizer.c.
+ * tokens.c - splits texts at spaces, and learns vocabularies. vectorizer.c decides
+ * which tokens are kept.
  */
 #include "preprocess/tokens.h"
 

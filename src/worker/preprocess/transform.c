@@ -1,6 +1,6 @@
 /*
  * transform.c - plans the steps of a chain for the columns of a dataset, and applies
- * them to batches. Each step is done by the file of its preprocessor.
+ * them to batches. The file of each preprocessor has what a step does.
  */
 #include "preprocess/transform.h"
 
@@ -168,7 +168,7 @@ static int step_apply(const struct step *s, struct frame *f, struct error *err)
     return 0;
 }
 
-/* ---- All together ---- */
+/* ---- The steps of a chain ---- */
 
 static int step_add(struct transform *t, const struct preprocessor *p, bool inverse,
                     struct error *err)

@@ -1,10 +1,10 @@
 /*
  * vectorizer.c - tokenizer, count_vectorizer and hashing_vectorizer: texts become lists
- * of tokens, or sparse vectors with the number of times that each token occurs.
+ * of tokens, or sparse vectors with the count of each token.
  *
- * tokenizer and count_vectorizer learn which tokens there are; others are missing words
- * of a list, and have no element in a vector. The elements of count_vectorizer are in
- * the order of falling frequency, as in Ray.
+ * tokenizer and count_vectorizer learn the tokens of the training set. Other tokens
+ * become missing words of a list, and have no element in a vector. The elements of
+ * count_vectorizer are in the order of falling frequency, as in Ray.
  */
 #include "preprocess/vectorizer.h"
 
@@ -35,7 +35,7 @@ static const struct fitted_item *vocabulary_of(const struct column_plan *plan,
     return item;
 }
 
-/* COLLECTIVE: the end of the pass, with the most frequent tokens first if max > 0. */
+/* COLLECTIVE: end the pass; the most frequent tokens come first if max > 0. */
 static int vocabulary_end(struct preprocessor *p, struct vocabulary *v,
                           const struct frame_column *c, size_t max, struct comm *comm,
                           bool *again, struct error *err)
@@ -110,7 +110,8 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The indices of a row, n of them, which may repeat: to rising ones with counts. */
+/* Sort the n indices of a row, and count those that occur more than once. Returns the
+ * number of different ones. */
 static size_t indices_count(uint32_t *indices, float *counts, size_t n)
 {
     size_t used = 0;
@@ -128,7 +129,7 @@ static size_t indices_count(uint32_t *indices, float *counts, size_t n)
     return used;
 }
 
-/* -1: the token has no element. */
+/* The element of a token; -1: it has none. */
 typedef int64_t index_of(const struct column_plan *plan, const char *token, size_t n);
 
 static int vectors_make(const struct column_plan *plan, index_of *find,
@@ -172,7 +173,7 @@ static void vectors_like(struct column_plan *plan, uint64_t length)
 /* ---- count_vectorizer ---- */
 
 struct count_state {
-    const struct dictionary *tokens; /* a token's code is its element */
+    const struct dictionary *tokens; /* the code of a token is its element */
 };
 
 static int count_end(struct preprocessor *p, void *fit, const struct frame_column *c,

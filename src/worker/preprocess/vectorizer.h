@@ -1,5 +1,5 @@
-/* vectorizer.h - how hashing_vectorizer and feature_hasher number tokens: the XXH64 of
- * the bytes (seed 0), modulo the number of features. */
+/* vectorizer.h - the element of a token for hashing_vectorizer and feature_hasher: the
+ * XXH64 of its bytes (seed 0), modulo the number of features. */
 #ifndef RAYTRAIN_PREPROCESS_VECTORIZER_H
 #define RAYTRAIN_PREPROCESS_VECTORIZER_H
 
