@@ -116,9 +116,9 @@ test_expect_success 'a run that finds a lock of another host reports what it wai
 # job_of SECONDS [BEFORE]: make squeue report a job that ends in that time, and began BEFORE
 # seconds ago.
 job_of () {
-	mkdir -p bin &&
+	mkdir -p bin && now=$(date +%s) &&
 	printf '#!/bin/sh\necho 7 7 N/A %s %s N/A RUNNING 1 1\n' \
-		"$(($(date +%s) - ${2:-100000}))" "$(($(date +%s) + $1))" >bin/squeue &&
+		"$((now - ${2:-100000}))" "$((now + $1))" >bin/squeue &&
 	chmod +x bin/squeue
 }
 test_expect_success 'a run stops before the end of the allocation' '
