@@ -7,7 +7,7 @@ fault_points_needed
 
 run="raytrain-run --launcher local --storage runs"
 predict="raytrain-predict --launcher local --checkpoint runs/model --data rows.npz"
-limit="--set run_config.failure_config.hang_timeout_s=4"
+limit="--set run_config.failure_config.hang_timeout_s=8"
 
 # signs LOG_DIR: ranks have given signs of progress, which the user does not see.
 signs () {
@@ -15,14 +15,14 @@ signs () {
 		"$1/events.json" && ! grep "^raytrain: *$" err
 }
 
-# 24 MiB of rows, of which a fit takes 1 MiB at a time.
+# 48 MiB of rows, of which a fit takes 1 MiB at a time.
 cat >make_wide.py <<-\EOF
 import struct
 
-head = "{'descr': '<f4', 'fortran_order': False, 'shape': (3072, 2048), }".ljust(117) + "\n"
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (6144, 2048), }".ljust(117) + "\n"
 with open("wide.npy", "wb") as out:
     out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
-    out.write(bytes(range(256)) * (3072 * 2048 // 64))
+    out.write(bytes(range(256)) * (6144 * 2048 // 64))
 EOF
 cat >fit.cfg <<-\EOF
 datasets = { train = { path = "wide.npy"; }; };
@@ -37,18 +37,18 @@ test_expect_success 'a rank may fit preprocessors for longer than hang_timeout_s
 '
 test_expect_success 'a fit that hangs is a hang' '
 	RAYTRAIN_FAULT=fit.block:1:stop expect_status 1 $run -n 2 --name stuck $limit -c fit.cfg \
-		"$model" 2>err && grep "rank 1 .*no report for 4 s" err && no_process_left
+		"$model" 2>err && grep "rank 1 .*no report for 8 s" err && no_process_left
 '
 test_expect_success 'a part may take longer than hang_timeout_s if its batches go on' '
-	make_rows 200 && make_model &&
+	make_rows 60 && make_model &&
 	RAYTRAIN_FAULT=predict.batch:1:slow $predict -n 2 $limit --keep-run \
 		--set train_loop_config.batch=1 -o slow.csv "$model" 2>err &&
 	! grep "no report" err && signs slow.csv.run/logs/attempt-0 &&
-	test "$(wc -l <slow.csv)" -eq 201
+	test "$(wc -l <slow.csv)" -eq 61
 '
 test_expect_success 'a batch that hangs is a hang' '
 	RAYTRAIN_FAULT=predict.batch:1:stop expect_status 1 $predict -n 2 $limit -o stuck.csv \
 		"$model" 2>err &&
-	grep "rank 1 .*no report for 4 s" err && no_process_left
+	grep "rank 1 .*no report for 8 s" err && no_process_left
 '
 test_done
