@@ -50,10 +50,7 @@ script () {
 err_of () {
 	cat "runs/$2/logs/attempt-0/rank-0000$1.err"
 }
-# A directory with a short path, as the one of a socket must be.
-TMPDIR=$(mktemp -d /tmp/raytrain-test-XXXXXX)
-export TMPDIR
-cleanup 'rm -rf "$TMPDIR"'
+own_tmp
 no_socket_left () {
 	is_empty "$TMPDIR"
 }

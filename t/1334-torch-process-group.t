@@ -12,6 +12,7 @@ if ! "$PYTHON" -c "import torch; torch.frombuffer" 2>/dev/null; then
 	test_done
 fi
 
+own_tmp # killed processes of multiprocessing and torchrun leave files
 cat >group.py <<\EOF
 import sys
 import torch, torch.distributed as dist
@@ -24,13 +25,26 @@ if sys.argv[1:] and raytrain.get_context().get_attempt() == 0:
     import os, signal
     os.kill(os.getpid(), signal.SIGKILL)
 EOF
+# It is not among those that the kernel gives to other processes in the meantime.
 free_port () {
-	"$PYTHON" -c "import socket; s = socket.socket(); s.bind((\"127.0.0.1\", 0)); print(s.getsockname()[1])"
+	"$PYTHON" -c "
+import random, socket
+first = int(open(\"/proc/sys/net/ipv4/ip_local_port_range\").read().split()[0])
+for port in random.sample(range(max(1024, first - 10000), first), 100):
+    with socket.socket() as s:
+        if s.connect_ex((\"127.0.0.1\", port)) != 0:
+            print(port)
+            break"
 }
 # "env" and "tcp" are words for env://, and fit() has the first one as default.
-for method in env:// "tcp://localhost:$(free_port)" "file://$PWD/a b/meet"; do
+for kind in env:// tcp://HOST:PORT file://PATH; do
+	case $kind in
+	env*) method=$kind ;;
+	tcp*) method=tcp://localhost:$(free_port) ;;
+	file*) method="file://$PWD/a b/meet" ;;
+	esac
 	mkdir -p "a b"
-	test_expect_success "processes meet by init_method $method" '
+	test_expect_success "processes meet by init_method $kind" '
 		$run --name met --fresh -n 2 --set backend_config.init_method="\"$method\"" -- \
 			"$PYTHON" group.py 2>err && jq -e ".sum == 3" runs/met/result.json
 	'

@@ -11,6 +11,7 @@ if ! "$PYTHON" -c "import torch; torch.frombuffer" 2>/dev/null; then
 	test_done
 fi
 
+own_tmp # killed processes of multiprocessing and torchrun leave files
 cat >loaders.py <<-\EOF
 	# loaders.py: takes a batch of each loader in each step, and writes which samples these were to
 	# got/LOADER-RANK, with the step. KILL=STEP: rank 1 dies after that step of the first attempt.

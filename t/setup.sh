@@ -124,6 +124,13 @@ is_empty () {
 	test -z "$(ls -A "$1")"
 }
 
+# own_tmp: processes that this script starts have a directory for temporary files, which is
+# removed with all that killed ones leave. Its path is short, as that of a socket must be.
+own_tmp () {
+	TMPDIR=$(mktemp -d /tmp/raytrain-test-XXXXXX) && export TMPDIR &&
+	cleanup 'rm -rf "$TMPDIR"'
+}
+
 # json_is FILE PATH VALUE [PATH VALUE]...: what jq prints for each path, such as .status, is
 # the value.
 json_is () {
