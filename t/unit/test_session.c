@@ -292,6 +292,24 @@ static void bad_reports_are_refused(void **state)
     assert_int_equal(raytrain_report(ctx, &bad[7], 1, NULL), RAYTRAIN_OK);
 }
 
+static void an_error_begins_with_the_call_that_was_made(void **state)
+{
+    const raytrain_metric twice[] = {{"a", 1}, {"a", 2}};
+    int64_t value;
+
+    (void)state;
+    session_start(0);
+    assert_int_equal(raytrain_report(ctx, twice, 2, NULL), RAYTRAIN_EINVAL);
+    assert_string_equal(raytrain_last_error(ctx),
+                        "raytrain_report: metric \"a\" is given twice");
+    assert_int_equal(raytrain_report_rank0(ctx, twice, 2, NULL), RAYTRAIN_EINVAL);
+    assert_string_equal(raytrain_last_error(ctx),
+                        "raytrain_report_rank0: metric \"a\" is given twice");
+    assert_int_equal(raytrain_config_int(ctx, NULL, 0, &value), RAYTRAIN_EINVAL);
+    assert_string_equal(raytrain_last_error(ctx),
+                        "raytrain_config_int: the key is NULL");
+}
+
 static void a_stop_criterion_finishes_the_run(void **state)
 {
     (void)state;
@@ -624,6 +642,7 @@ int main(void)
         TEST(reports_are_lines),
         TEST(reports_may_have_many_metrics),
         TEST(bad_reports_are_refused),
+        TEST(an_error_begins_with_the_call_that_was_made),
         TEST(a_stop_criterion_finishes_the_run),
         TEST(iterations_are_a_criterion),
         TEST(a_checkpoint_is_due_every_so_many_iterations),

@@ -55,15 +55,9 @@ int raytrain_reducer_shard(raytrain_reducer *r, size_t i, raytrain_slab *slab,
     return RAYTRAIN_OK;
 }
 
-static void gather_say(const void *arg, char text[CALL_TEXT_MAX])
+static int reducer_gather(raytrain_reducer *r, const char *name)
 {
-    (void)arg;
-    snprintf(text, CALL_TEXT_MAX, "called raytrain_reducer_gather()");
-}
-
-static int reducer_gather(raytrain_reducer *r)
-{
-    const struct session_call call = {CALL_REDUCER_GATHER, gather_say, NULL};
+    const struct session_call call = {CALL_REDUCER_GATHER, session_call_say, name};
     struct error *err = &r->ctx->error;
 
     collective_wait_begin(&r->ctx->waiting, "reducer gather");
@@ -93,5 +87,6 @@ int raytrain_reducer_gather(raytrain_reducer *r)
             call);
         return RAYTRAIN_EINVAL;
     }
-    return r->comm->size == 1 ? RAYTRAIN_OK : session_status(r->ctx, reducer_gather(r));
+    return r->comm->size == 1 ? RAYTRAIN_OK
+                              : session_status(r->ctx, reducer_gather(r, call));
 }

@@ -16,7 +16,7 @@
 int raytrain_checkpoint_put_bytes(raytrain_checkpoint *ck, const char *name,
                                   const void *data, size_t n)
 {
-    const char *call = "raytrain_checkpoint_put_bytes";
+    const char *call = __func__;
     int bad = session_writable(ck, call);
 
     if (bad)
@@ -36,7 +36,7 @@ static void contents_release(void *data, void *arg)
 int raytrain_checkpoint_put_file(raytrain_checkpoint *ck, const char *name,
                                  const char *path)
 {
-    const char *call = "raytrain_checkpoint_put_file";
+    const char *call = __func__;
     struct error *err = session_error(NULL);
     int bad = session_writable(ck, call);
     char *data;
@@ -116,7 +116,7 @@ static int bytes_get(raytrain_checkpoint *ck, const char *name, void **data, siz
 int raytrain_checkpoint_get_bytes(raytrain_checkpoint *ck, const char *name,
                                   void **data, size_t *n)
 {
-    const char *call = "raytrain_checkpoint_get_bytes";
+    const char *call = __func__;
     int bad = session_readable(ck, call);
 
     if (bad)
@@ -167,7 +167,7 @@ static int file_get(raytrain_checkpoint *ck, const char *name, const char *path,
 int raytrain_checkpoint_get_file(raytrain_checkpoint *ck, const char *name,
                                  const char *path)
 {
-    const char *call = "raytrain_checkpoint_get_file";
+    const char *call = __func__;
     int bad = session_readable(ck, call);
 
     if (bad)

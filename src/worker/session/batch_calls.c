@@ -31,8 +31,7 @@ int raytrain_batch_column(raytrain_batch *batch, const char *column,
                           raytrain_tensor *tensor)
 {
     if (!batch || !column || !tensor)
-        return null_argument(batch, "raytrain_batch_column",
-                             column ? "tensor" : "column");
+        return null_argument(batch, __func__, column ? "tensor" : "column");
     return status(batch, map_batch_column(batch, column, tensor));
 }
 
@@ -41,8 +40,7 @@ int raytrain_batch_words(raytrain_batch *batch, const char *column, uint64_t *n)
     const struct dictionary *words;
 
     if (!batch || !column || !n)
-        return null_argument(batch, "raytrain_batch_words",
-                             column ? "number" : "column");
+        return null_argument(batch, __func__, column ? "number" : "column");
     words = map_batch_words(batch, column);
     if (words)
         *n = dictionary_count(words);
@@ -57,7 +55,7 @@ const char *raytrain_batch_word(raytrain_batch *batch, const char *column, int64
     size_t n;
 
     if (!batch || !column) {
-        null_argument(batch, "raytrain_batch_word", "column");
+        null_argument(batch, __func__, "column");
         return NULL;
     }
     words = map_batch_words(batch, column);
@@ -78,8 +76,7 @@ int raytrain_batch_ragged(raytrain_batch *batch, const char *column,
                           raytrain_ragged *out)
 {
     if (!batch || !column || !out)
-        return null_argument(batch, "raytrain_batch_ragged",
-                             column ? "output" : "column");
+        return null_argument(batch, __func__, column ? "output" : "column");
     return status(batch, map_batch_ragged(batch, column, out));
 }
 
@@ -89,7 +86,7 @@ int raytrain_batch_output(raytrain_batch *batch, const char *name, raytrain_dtyp
     raytrain_tensor row = {.dtype = dtype, .ndim = ndim};
 
     if (!batch || !name || !data || (ndim > 0 && !shape))
-        return null_argument(batch, "raytrain_batch_output",
+        return null_argument(batch, __func__,
                              !name   ? "name"
                              : !data ? "data"
                                      : "shape");
@@ -102,13 +99,13 @@ int raytrain_batch_output_words(raytrain_batch *batch, const char *name,
                                 const char *const words[], size_t n, int32_t **codes)
 {
     if (!batch || !name || !codes || (n > 0 && !words))
-        return null_argument(batch, "raytrain_batch_output_words",
+        return null_argument(batch, __func__,
                              !name    ? "name"
                              : !codes ? "codes"
                                       : "words");
     for (size_t i = 0; i < n; i++)
         if (!words[i])
-            return null_argument(batch, "raytrain_batch_output_words", "word");
+            return null_argument(batch, __func__, "word");
     return status(batch, map_batch_output_words(batch, name, words, n, codes));
 }
 
@@ -116,15 +113,14 @@ int raytrain_batch_put_ragged(raytrain_batch *batch, const char *name,
                               const raytrain_ragged *rows)
 {
     if (!batch || !name || !rows)
-        return null_argument(batch, "raytrain_batch_put_ragged",
-                             name ? "rows" : "name");
+        return null_argument(batch, __func__, name ? "rows" : "name");
     return status(batch, map_batch_put_ragged(batch, name, rows));
 }
 
 int raytrain_batch_remove(raytrain_batch *batch, const char *column)
 {
     if (!batch || !column)
-        return null_argument(batch, "raytrain_batch_remove", "column");
+        return null_argument(batch, __func__, "column");
     return status(batch, map_batch_remove(batch, column));
 }
 

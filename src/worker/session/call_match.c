@@ -21,6 +21,11 @@
 #include "session/collectives.h"
 #include "util/rank_list.h"
 
+void session_call_say(const void *name, char text[CALL_TEXT_MAX])
+{
+    snprintf(text, CALL_TEXT_MAX, "called %s()", (const char *)name);
+}
+
 /* What a rank did, as text. */
 struct call_text {
     char text[CALL_TEXT_MAX];

@@ -96,7 +96,7 @@ static int put(raytrain_checkpoint *ck, const char *call, const char *name,
 int raytrain_checkpoint_put(raytrain_checkpoint *ck, const char *name,
                             const raytrain_tensor *tensor)
 {
-    return put(ck, "raytrain_checkpoint_put", name, tensor, NULL, NULL, NULL);
+    return put(ck, __func__, name, tensor, NULL, NULL, NULL);
 }
 
 int raytrain_checkpoint_put_shard(raytrain_checkpoint *ck, const char *name,
@@ -105,7 +105,7 @@ int raytrain_checkpoint_put_shard(raytrain_checkpoint *ck, const char *name,
 {
     if (!slab)
         return session_null(NULL, __func__, "slab");
-    return put(ck, "raytrain_checkpoint_put_shard", name, tensor, slab, NULL, NULL);
+    return put(ck, __func__, name, tensor, slab, NULL, NULL);
 }
 
 int raytrain_checkpoint_give(raytrain_checkpoint *ck, const char *name,
@@ -114,20 +114,19 @@ int raytrain_checkpoint_give(raytrain_checkpoint *ck, const char *name,
 {
     if (!release)
         return session_null(NULL, __func__, "release function");
-    return put(ck, "raytrain_checkpoint_give", name, tensor, slab, release, arg);
+    return put(ck, __func__, name, tensor, slab, release, arg);
 }
 
 int raytrain_checkpoint_put_string(raytrain_checkpoint *ck, const char *name,
                                    const char *value)
 {
     struct error *err = session_error(NULL);
-    int bad = session_writable(ck, "raytrain_checkpoint_put_string");
+    int bad = session_writable(ck, __func__);
 
     if (bad)
         return bad;
     if (!name || !value)
-        return session_null(NULL, "raytrain_checkpoint_put_string",
-                            name ? "value" : "name");
+        return session_null(NULL, __func__, name ? "value" : "name");
     if (checkpoint_check_name(name, err) < 0)
         return session_status(NULL, -1);
     return session_status(NULL, checkpoint_put_string(ck, name, value, err));
@@ -135,7 +134,7 @@ int raytrain_checkpoint_put_string(raytrain_checkpoint *ck, const char *name,
 
 int raytrain_checkpoint_overlap(raytrain_checkpoint *ck)
 {
-    int bad = session_writable(ck, "raytrain_checkpoint_overlap");
+    int bad = session_writable(ck, __func__);
 
     if (bad)
         return bad;
@@ -156,15 +155,9 @@ void raytrain_checkpoint_discard(raytrain_checkpoint *ck)
         checkpoint_destroy(ck);
 }
 
-static void wait_say(const void *arg, char text[CALL_TEXT_MAX])
-{
-    (void)arg;
-    snprintf(text, CALL_TEXT_MAX, "called raytrain_checkpoint_wait()");
-}
-
 int raytrain_checkpoint_wait(raytrain_context *ctx)
 {
-    const struct session_call call = {CALL_CHECKPOINT_WAIT, wait_say, NULL};
+    const struct session_call call = {CALL_CHECKPOINT_WAIT, session_call_say, __func__};
 
     if (!ctx)
         return session_null(ctx, __func__, "context");
@@ -195,7 +188,7 @@ raytrain_checkpoint *raytrain_get_checkpoint(raytrain_context *ctx)
 int raytrain_checkpoint_info(raytrain_checkpoint *ck, const char *name,
                              raytrain_tensor *info)
 {
-    int bad = session_readable(ck, "raytrain_checkpoint_info");
+    int bad = session_readable(ck, __func__);
 
     if (bad)
         return bad;
@@ -226,7 +219,7 @@ static int get(raytrain_checkpoint *ck, const char *call, const char *name,
 int raytrain_checkpoint_get(raytrain_checkpoint *ck, const char *name,
                             const raytrain_tensor *tensor)
 {
-    return get(ck, "raytrain_checkpoint_get", name, tensor, NULL);
+    return get(ck, __func__, name, tensor, NULL);
 }
 
 int raytrain_checkpoint_get_shard(raytrain_checkpoint *ck, const char *name,
@@ -235,19 +228,18 @@ int raytrain_checkpoint_get_shard(raytrain_checkpoint *ck, const char *name,
 {
     if (!slab)
         return session_null(NULL, __func__, "slab");
-    return get(ck, "raytrain_checkpoint_get_shard", name, tensor, slab);
+    return get(ck, __func__, name, tensor, slab);
 }
 
 int raytrain_checkpoint_get_string(raytrain_checkpoint *ck, const char *name,
                                    char **value)
 {
-    int bad = session_readable(ck, "raytrain_checkpoint_get_string");
+    int bad = session_readable(ck, __func__);
 
     if (bad)
         return bad;
     if (!name || !value)
-        return session_null(NULL, "raytrain_checkpoint_get_string",
-                            name ? "value" : "name");
+        return session_null(NULL, __func__, name ? "value" : "name");
     return session_status(NULL,
                           checkpoint_get_string(ck, name, value, session_error(NULL)));
 }
@@ -261,13 +253,12 @@ int raytrain_checkpoint_metric(const raytrain_checkpoint *ck, const char *name,
                                double *value)
 {
     const struct checkpoint_meta *meta;
-    int bad = session_readable((raytrain_checkpoint *)ck, "raytrain_checkpoint_metric");
+    int bad = session_readable((raytrain_checkpoint *)ck, __func__);
 
     if (bad)
         return bad;
     if (!name || !value)
-        return session_null(NULL, "raytrain_checkpoint_metric",
-                            name ? "value" : "name");
+        return session_null(NULL, __func__, name ? "value" : "name");
     meta = checkpoint_meta(ck);
     for (size_t i = 0; i < meta->n_metrics; i++) {
         if (strcmp(meta->metrics[i].name, name) == 0) {

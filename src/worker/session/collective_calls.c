@@ -63,6 +63,7 @@ struct reduction {
     raytrain_op op;
 };
 
+/* What the calls for tensors say, too: ranks may mix both. So not by __func__. */
 static void reduction_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     static const char *const words[] = {[RAYTRAIN_SUM] = "sum",
@@ -175,7 +176,7 @@ static int root_check(raytrain_context *ctx, int root)
     if (root >= 0 && root < ctx->comm->size)
         return 0;
     return error_set(&ctx->error, RAYTRAIN_EINVAL,
-                     "raytrain_broadcast: there is no rank %d among %d workers", root,
+                     "there is no rank %d to broadcast from among %d workers", root,
                      ctx->comm->size);
 }
 
@@ -231,8 +232,7 @@ static int allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
 
     if (n_bytes > SIZE_MAX / (size_t)ctx->comm->size)
         return error_set(&ctx->error, RAYTRAIN_EINVAL,
-                         "raytrain_allgather: %zu bytes from each of %d workers are "
-                         "larger than any memory",
+                         "%zu bytes from each of %d workers are larger than any memory",
                          n_bytes, ctx->comm->size);
     if (ctx->comm->size == 1) {
         if (n_bytes > 0)
@@ -269,16 +269,10 @@ int raytrain_allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
 
 /* ---- Barrier ---- */
 
-static void barrier_say(const void *arg, char text[CALL_TEXT_MAX])
-{
-    (void)arg;
-    snprintf(text, CALL_TEXT_MAX, "called raytrain_barrier()");
-}
-
 /* No rank returns from a matched allreduce before all have entered it. */
 int raytrain_barrier(raytrain_context *ctx)
 {
-    const struct session_call call = {CALL_BARRIER, barrier_say, NULL};
+    const struct session_call call = {CALL_BARRIER, session_call_say, __func__};
 
     if (!ctx)
         return session_null(ctx, __func__, "context");

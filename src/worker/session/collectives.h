@@ -40,6 +40,9 @@ struct session_call {
     const void *arg;
 };
 
+/* For a call without arguments: "called NAME()". */
+void session_call_say(const void *name, char text[CALL_TEXT_MAX]);
+
 /* Combines buf (comm_ops.allreduce_matched): the ranks must also agree on n, type and
  * op. */
 int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,

@@ -73,22 +73,22 @@ static int value_find(raytrain_context *ctx, const char *key, json_t **value)
 
 /* What one kind of look-up expects. */
 struct kind {
-    const char *call, *expected;
+    const char *expected;
     bool is_array;
     bool (*fits)(const json_t *value); /* the value, or each element of the array */
 };
 
 /* The first part of every look-up; *value is NULL if the key is missing. */
-static int lookup(raytrain_context *ctx, const struct kind *kind, const char *key,
-                  const void *out, json_t **value)
+static int lookup(raytrain_context *ctx, const char *call, const struct kind *kind,
+                  const char *key, const void *out, json_t **value)
 {
     *value = NULL;
     if (!ctx)
-        return session_null(ctx, kind->call, "context");
+        return session_null(ctx, call, "context");
     if (!key)
-        return session_null(ctx, kind->call, "key");
+        return session_null(ctx, call, "key");
     if (!out)
-        return session_null(ctx, kind->call, "place for the value");
+        return session_null(ctx, call, "place for the value");
     setting_asked(ctx, key);
     if (value_find(ctx, key, value) < 0)
         return session_status(ctx, -1);
@@ -123,10 +123,9 @@ static bool fits_string(const json_t *value)
 int raytrain_config_int(raytrain_context *ctx, const char *key, int64_t fallback,
                         int64_t *value)
 {
-    static const struct kind kind = {
-        .call = "raytrain_config_int", .expected = "an integer", .fits = fits_int};
+    static const struct kind kind = {.expected = "an integer", .fits = fits_int};
     json_t *json;
-    int status = lookup(ctx, &kind, key, value, &json);
+    int status = lookup(ctx, __func__, &kind, key, value, &json);
 
     if (status == RAYTRAIN_OK)
         *value = json ? json_integer_value(json) : fallback;
@@ -136,10 +135,9 @@ int raytrain_config_int(raytrain_context *ctx, const char *key, int64_t fallback
 int raytrain_config_double(raytrain_context *ctx, const char *key, double fallback,
                            double *value)
 {
-    static const struct kind kind = {
-        .call = "raytrain_config_double", .expected = "a number", .fits = fits_double};
+    static const struct kind kind = {.expected = "a number", .fits = fits_double};
     json_t *json;
-    int status = lookup(ctx, &kind, key, value, &json);
+    int status = lookup(ctx, __func__, &kind, key, value, &json);
 
     if (status == RAYTRAIN_OK)
         *value = json ? json_number_value(json) : fallback;
@@ -149,10 +147,9 @@ int raytrain_config_double(raytrain_context *ctx, const char *key, double fallba
 int raytrain_config_bool(raytrain_context *ctx, const char *key, bool fallback,
                          bool *value)
 {
-    static const struct kind kind = {
-        .call = "raytrain_config_bool", .expected = "a boolean", .fits = fits_bool};
+    static const struct kind kind = {.expected = "a boolean", .fits = fits_bool};
     json_t *json;
-    int status = lookup(ctx, &kind, key, value, &json);
+    int status = lookup(ctx, __func__, &kind, key, value, &json);
 
     if (status == RAYTRAIN_OK)
         *value = json ? json_is_true(json) : fallback;
@@ -162,10 +159,9 @@ int raytrain_config_bool(raytrain_context *ctx, const char *key, bool fallback,
 int raytrain_config_string(raytrain_context *ctx, const char *key, const char *fallback,
                            const char **value)
 {
-    static const struct kind kind = {
-        .call = "raytrain_config_string", .expected = "a string", .fits = fits_string};
+    static const struct kind kind = {.expected = "a string", .fits = fits_string};
     json_t *json;
-    int status = lookup(ctx, &kind, key, value, &json);
+    int status = lookup(ctx, __func__, &kind, key, value, &json);
 
     if (status == RAYTRAIN_OK)
         *value = json ? json_string_value(json) : fallback;
@@ -198,14 +194,10 @@ static void array_free(struct config_array *a)
     free(a);
 }
 
-static const struct kind kind_ints = {.call = "raytrain_config_int_array",
-                                      .expected = "an array of integers",
-                                      .is_array = true,
-                                      .fits = fits_int};
-static const struct kind kind_doubles = {.call = "raytrain_config_double_array",
-                                         .expected = "an array of numbers",
-                                         .is_array = true,
-                                         .fits = fits_double};
+static const struct kind kind_ints = {
+    .expected = "an array of integers", .is_array = true, .fits = fits_int};
+static const struct kind kind_doubles = {
+    .expected = "an array of numbers", .is_array = true, .fits = fits_double};
 
 static int array_fill(raytrain_context *ctx, const struct kind *kind, const char *key,
                       const json_t *source, struct config_array *a)
@@ -251,12 +243,12 @@ static struct config_array *array_get(raytrain_context *ctx, const struct kind *
 }
 
 /* *array is NULL if the key is missing. */
-static int array_lookup(raytrain_context *ctx, const struct kind *kind, const char *key,
-                        const void *values, const size_t *n_values,
-                        struct config_array **array)
+static int array_lookup(raytrain_context *ctx, const char *call,
+                        const struct kind *kind, const char *key, const void *values,
+                        const size_t *n_values, struct config_array **array)
 {
     json_t *json;
-    int status = lookup(ctx, kind, key, n_values ? values : NULL, &json);
+    int status = lookup(ctx, call, kind, key, n_values ? values : NULL, &json);
 
     *array = NULL;
     if (status == RAYTRAIN_OK && json && !(*array = array_get(ctx, kind, key, json)))
@@ -269,7 +261,7 @@ int raytrain_config_int_array(raytrain_context *ctx, const char *key,
                               const int64_t **values, size_t *n_values)
 {
     struct config_array *array;
-    int status = array_lookup(ctx, &kind_ints, key, values, n_values, &array);
+    int status = array_lookup(ctx, __func__, &kind_ints, key, values, n_values, &array);
 
     if (status != RAYTRAIN_OK)
         return status;
@@ -283,7 +275,8 @@ int raytrain_config_double_array(raytrain_context *ctx, const char *key,
                                  const double **values, size_t *n_values)
 {
     struct config_array *array;
-    int status = array_lookup(ctx, &kind_doubles, key, values, n_values, &array);
+    int status =
+        array_lookup(ctx, __func__, &kind_doubles, key, values, n_values, &array);
 
     if (status != RAYTRAIN_OK)
         return status;

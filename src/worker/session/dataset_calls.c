@@ -169,7 +169,7 @@ int raytrain_dataset_column_info(raytrain_dataset *ds, const char *column,
                                  raytrain_tensor *row)
 {
     if (!ds || !column || !row)
-        return session_null(NULL, "raytrain_dataset_column_info",
+        return session_null(NULL, __func__,
                             !ds       ? "dataset"
                             : !column ? "column"
                                       : "tensor");
@@ -231,7 +231,7 @@ int raytrain_dataset_column(raytrain_dataset *ds, const char *column,
                             raytrain_tensor *tensor)
 {
     if (!ds || !column || !tensor)
-        return session_null(NULL, "raytrain_dataset_column",
+        return session_null(NULL, __func__,
                             !ds       ? "dataset"
                             : !column ? "column"
                                       : "tensor");
@@ -244,7 +244,7 @@ int raytrain_dataset_words(raytrain_dataset *ds, const char *column, uint64_t *n
     const struct dictionary *words;
 
     if (!ds || !column || !n)
-        return session_null(NULL, "raytrain_dataset_words",
+        return session_null(NULL, __func__,
                             !ds       ? "dataset"
                             : !column ? "column"
                                       : "number");
@@ -284,7 +284,7 @@ int raytrain_dataset_ragged(raytrain_dataset *ds, const char *column,
                             raytrain_ragged *out)
 {
     if (!ds || !column || !out)
-        return session_null(NULL, "raytrain_dataset_ragged",
+        return session_null(NULL, __func__,
                             !ds       ? "dataset"
                             : !column ? "column"
                                       : "output");

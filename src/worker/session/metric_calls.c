@@ -137,7 +137,7 @@ int session_typed_take(raytrain_context *ctx, const char *call, const json_t *me
 
 int raytrain_set_metric_int64(raytrain_context *ctx, const char *name, int64_t value)
 {
-    const char *call = "raytrain_set_metric_int64";
+    const char *call = __func__;
 
     if (!ctx)
         return session_null(ctx, call, "context");
@@ -147,7 +147,7 @@ int raytrain_set_metric_int64(raytrain_context *ctx, const char *name, int64_t v
 
 int raytrain_set_metric_text(raytrain_context *ctx, const char *name, const char *text)
 {
-    const char *call = "raytrain_set_metric_text";
+    const char *call = __func__;
 
     if (!ctx)
         return session_null(ctx, call, "context");
@@ -157,7 +157,7 @@ int raytrain_set_metric_text(raytrain_context *ctx, const char *name, const char
 int raytrain_set_metric_vector(raytrain_context *ctx, const char *name,
                                const double values[], size_t n)
 {
-    const char *call = "raytrain_set_metric_vector";
+    const char *call = __func__;
     json_t *list;
 
     if (!ctx)

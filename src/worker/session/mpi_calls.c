@@ -19,7 +19,7 @@ int raytrain_mpi_comm_f(raytrain_context *ctx, MPI_Fint *comm)
 int raytrain_mpi_comm(raytrain_context *ctx, MPI_Comm *comm)
 {
     if (!ctx || !comm)
-        return session_null(ctx, "raytrain_mpi_comm",
+        return session_null(ctx, __func__,
                             ctx ? "place for the communicator" : "context");
     return session_status(ctx,
                           backend_mpi_user_comm(ctx->env.backend, comm, &ctx->error));

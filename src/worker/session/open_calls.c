@@ -205,9 +205,9 @@ void raytrain_checkpoint_close(raytrain_checkpoint *ck)
         opened_close(at);
     else
         error_set(&ctx->error, RAYTRAIN_EINVAL,
-                  "raytrain_checkpoint_close: this checkpoint was not opened, or is "
-                  "closed already; raytrain_checkpoint_discard() destroys one that is "
-                  "being written");
+                  "%s: this checkpoint was not opened, or is closed already; "
+                  "raytrain_checkpoint_discard() destroys one that is being written",
+                  __func__);
 }
 
 /* ---- What it is ---- */
@@ -219,7 +219,7 @@ bool raytrain_checkpoint_is_verified(const raytrain_checkpoint *ck)
 
 const char *raytrain_checkpoint_name(const raytrain_checkpoint *ck, size_t i)
 {
-    if (session_readable((raytrain_checkpoint *)ck, "raytrain_checkpoint_name"))
+    if (session_readable((raytrain_checkpoint *)ck, __func__))
         return NULL;
     return checkpoint_name(ck, i);
 }

@@ -159,7 +159,7 @@ int raytrain_predictor_output(raytrain_predictor *p, const char *name,
                               raytrain_dtype dtype, int ndim, const uint64_t shape[])
 {
     if (!p || !name || (!shape && ndim > 0))
-        return session_null(NULL, "raytrain_predictor_output",
+        return session_null(NULL, __func__,
                             !p      ? "predictor"
                             : !name ? "name"
                                     : "shape");
@@ -199,9 +199,6 @@ int raytrain_predictor_next(raytrain_predictor *p, uint64_t *rows)
 int raytrain_predictor_put(raytrain_predictor *p, const char *name, const void *data)
 {
     if (!p || !name || !data)
-        return session_null(NULL, "raytrain_predictor_put",
-                            !p      ? "predictor"
-                            : !name ? "name"
-                                    : "data");
+        return session_null(NULL, __func__, !p ? "predictor" : !name ? "name" : "data");
     return session_status(NULL, predictor_put(p, name, data, session_error(NULL)));
 }

@@ -285,14 +285,14 @@ static void typed_forget(raytrain_context *ctx)
     ctx->typed = NULL;
 }
 
-static int report_call(raytrain_context *ctx, const char *name, struct call call)
+static int report_call(raytrain_context *ctx, struct call call)
 {
     struct combined c = {0};
     int rc;
 
     if (!ctx) {
         raytrain_checkpoint_discard(call.ck);
-        return session_null(ctx, name, "context");
+        return session_null(ctx, call.name, "context");
     }
     rc = report(ctx, &c, &call);
     report_combined_free(&c);
@@ -304,15 +304,15 @@ static int report_call(raytrain_context *ctx, const char *name, struct call call
 int raytrain_report(raytrain_context *ctx, const raytrain_metric metrics[],
                     size_t n_metrics, raytrain_checkpoint *ck)
 {
-    return report_call(ctx, "raytrain_report",
-                       (struct call){REPORT_METRICS, metrics, n_metrics, ck, NULL});
+    return report_call(
+        ctx, (struct call){__func__, REPORT_METRICS, metrics, n_metrics, ck, NULL});
 }
 
 int raytrain_report_rank0(raytrain_context *ctx, const raytrain_metric metrics[],
                           size_t n_metrics, raytrain_checkpoint *ck)
 {
-    return report_call(ctx, "raytrain_report_rank0",
-                       (struct call){REPORT_RANK0, metrics, n_metrics, ck, NULL});
+    return report_call(
+        ctx, (struct call){__func__, REPORT_RANK0, metrics, n_metrics, ck, NULL});
 }
 
 /* A training that never asks is ended by its report: at a checkpoint, or at once if the
@@ -332,7 +332,7 @@ int session_report_loose(raytrain_context *ctx, struct loose_report *r,
                          struct error *err)
 {
     struct combined c = {0};
-    struct call call = {REPORT_LOOSE, r->metrics, r->n_metrics, NULL, r};
+    struct call call = {"report", REPORT_LOOSE, r->metrics, r->n_metrics, NULL, r};
     int rc = report(ctx, &c, &call);
 
     r->saved = rc == 0 && c.block[LANE_CHECKPOINT].max > 0;

@@ -125,7 +125,7 @@ static bool names_differ(const struct report_face *a, const struct report_face *
     return a->n_metrics != b->n_metrics || a->names != b->names;
 }
 
-static const char *kind_text(int kind)
+const char *report_kind_text(int kind)
 {
     return kind == REPORT_RANK0   ? "raytrain_report_rank0()"
            : kind == REPORT_LOOSE ? "report()"
@@ -154,13 +154,14 @@ static int kinds_explain(const struct report_face faces[], int size, bool *in,
             err, RAYTRAIN_ECOMM,
             "the workers do not agree: %s called %s, but the %s of %s had %s. Every "
             "worker must make the same number of reports",
-            some, kind_text(faces[a].kind),
+            some, report_kind_text(faces[a].kind),
             faces[a].kind == REPORT_LOOSE ? "command" : "training function", others,
             faces[a].kind == REPORT_LOOSE ? "ended" : "returned");
     return error_set(err, RAYTRAIN_ECOMM,
                      "the workers do not agree: %s called %s, but %s called %s. Every "
                      "worker makes the same call",
-                     some, kind_text(faces[a].kind), others, kind_text(faces[b].kind));
+                     some, report_kind_text(faces[a].kind), others,
+                     report_kind_text(faces[b].kind));
 }
 
 static int checkpoints_explain(const struct report_face faces[], int size, bool *in,

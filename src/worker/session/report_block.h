@@ -94,6 +94,8 @@ void report_face_fill(struct report_face *face, const struct report *report,
                       const char *refusal);
 /* The lowest rank on which what trained was asked to end; -1: none. */
 int report_first_ended(const struct report_face faces[], int size);
+/* The call that makes such a report; not for REPORT_FINISH. */
+const char *report_kind_text(int kind);
 /* Fill err with which ranks differ, and how. Returns -1 (RAYTRAIN_ECOMM). */
 int report_disagreement(const struct report_face faces[], int size, struct error *err);
 

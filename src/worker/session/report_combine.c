@@ -20,10 +20,11 @@
 
 /* ---- This rank's part ---- */
 
-static int twice(const char *name, struct error *err)
+static int name_given_twice(const struct call *call, const char *name,
+                            struct error *err)
 {
-    return error_set(err, RAYTRAIN_EINVAL,
-                     "raytrain_report: metric \"%s\" is given twice", name);
+    return error_set(err, RAYTRAIN_EINVAL, "%s: metric \"%s\" is given twice",
+                     call->name, name);
 }
 
 static int by_name(const void *a, const void *b)
@@ -34,8 +35,7 @@ static int by_name(const void *a, const void *b)
 /* A few names are compared one by one, which needs no memory; many are sorted first. */
 #define NAMES_FEW 16
 
-static int many_names_differ(const raytrain_metric metrics[], size_t n,
-                             struct error *err)
+static int many_names_differ(const struct call *call, size_t n, struct error *err)
 {
     const char **names = malloc(n * sizeof *names);
     int rc = 0;
@@ -43,39 +43,42 @@ static int many_names_differ(const raytrain_metric metrics[], size_t n,
     if (!names)
         return error_no_memory(err);
     for (size_t i = 0; i < n; i++)
-        names[i] = metrics[i].name;
+        names[i] = call->metrics[i].name;
     qsort(names, n, sizeof *names, by_name);
     for (size_t i = 1; rc == 0 && i < n; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
-            rc = twice(names[i], err);
+            rc = name_given_twice(call, names[i], err);
     free(names);
     return rc;
 }
 
-static int names_unique_check(const raytrain_metric metrics[], size_t n,
-                              struct error *err)
+static int names_unique_check(const struct call *call, size_t n, struct error *err)
 {
+    const raytrain_metric *metrics = call->metrics;
+
     if (n > NAMES_FEW)
-        return many_names_differ(metrics, n, err);
+        return many_names_differ(call, n, err);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)
             if (strcmp(metrics[i].name, metrics[j].name) == 0)
-                return twice(metrics[i].name, err);
+                return name_given_twice(call, metrics[i].name, err);
     return 0;
 }
 
-static int metrics_check(const raytrain_metric metrics[], size_t n, const json_t *typed,
+static int metrics_check(const struct call *call, size_t n, const json_t *typed,
                          struct error *err)
 {
+    const raytrain_metric *metrics = call->metrics;
+
     if (!metrics && n > 0)
-        return error_set(err, RAYTRAIN_EINVAL, "raytrain_report: metrics is NULL");
+        return error_set(err, RAYTRAIN_EINVAL, "%s: metrics is NULL", call->name);
     for (size_t i = 0; i < n; i++) {
-        if (session_metric_name_check("raytrain_report", metrics[i].name, err) < 0)
+        if (session_metric_name_check(call->name, metrics[i].name, err) < 0)
             return -1;
         if (json_object_get(typed, metrics[i].name))
-            return twice(metrics[i].name, err);
+            return name_given_twice(call, metrics[i].name, err);
     }
-    return names_unique_check(metrics, n, err);
+    return names_unique_check(call, n, err);
 }
 
 static int combined_alloc(struct combined *c, size_t n, struct error *err)
@@ -102,9 +105,10 @@ static int call_check(const raytrain_context *ctx, const struct call *call, size
         return error_set(err, RAYTRAIN_EINVAL, "%s", call->loose->refused);
     if (call->ck && checkpoint_is_restored(call->ck))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "raytrain_report: this checkpoint was opened to be read; "
-                         "report one of raytrain_checkpoint_create()");
-    return metrics_check(call->metrics, n, ctx->typed, err);
+                         "%s: this checkpoint was opened to be read; report one of "
+                         "raytrain_checkpoint_create()",
+                         call->name);
+    return metrics_check(call, n, ctx->typed, err);
 }
 
 void report_begin(raytrain_context *ctx, struct combined *c, const struct call *call,
@@ -232,11 +236,10 @@ static void report_say(const void *arg, char text[CALL_TEXT_MAX])
 {
     const struct report *report = arg;
 
-    snprintf(text, CALL_TEXT_MAX, "%s",
-             report->kind == REPORT_FINISH  ? "returned from the training function"
-             : report->kind == REPORT_RANK0 ? "called raytrain_report_rank0()"
-             : report->kind == REPORT_LOOSE ? "called report()"
-                                            : "called raytrain_report()");
+    if (report->kind == REPORT_FINISH)
+        strcpy(text, "returned from the training function");
+    else
+        snprintf(text, CALL_TEXT_MAX, "called %s", report_kind_text(report->kind));
 }
 
 /* Note that names differ, only the first time. */

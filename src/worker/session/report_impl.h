@@ -19,6 +19,7 @@ struct combined {
 
 /* The call of one rank. */
 struct call {
+    const char *name; /* that the user knows, for messages */
     enum report_kind kind;
     const raytrain_metric *metrics;
     size_t n;

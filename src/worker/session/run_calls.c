@@ -28,13 +28,13 @@ const char *raytrain_run_dir(const raytrain_context *ctx)
 int raytrain_set_total(raytrain_context *ctx, int64_t iterations)
 {
     if (!ctx)
-        return session_null(ctx, "raytrain_set_total", "context");
+        return session_null(ctx, __func__, "context");
     if (iterations < 0)
         return session_status(
             ctx, error_set(&ctx->error, RAYTRAIN_EINVAL,
-                           "raytrain_set_total: %" PRId64
+                           "%s: %" PRId64
                            " is not a number of iterations; pass 0 if it is not known",
-                           iterations));
+                           __func__, iterations));
     if (raytrain_rank(ctx) == 0 && iterations != ctx->total)
         event_add_total(ctx->env.log_dir, iterations);
     ctx->total = iterations;
@@ -59,7 +59,7 @@ static int artifacts_make(raytrain_context *ctx, struct error *err)
 const char *raytrain_artifacts_dir(raytrain_context *ctx)
 {
     if (!ctx) {
-        session_null(ctx, "raytrain_artifacts_dir", "context");
+        session_null(ctx, __func__, "context");
         return NULL;
     }
     return artifacts_make(ctx, &ctx->error) == 0 ? ctx->artifacts : NULL;
