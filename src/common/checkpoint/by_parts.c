@@ -10,13 +10,14 @@
  * /raytrain/parts, and the tensor is a virtual dataset, a view of that line. HDF5 1.10 or
  * later, h5dump and h5py read it like any other.
  *
- * Why not chunks of HDF5? They are all of one size, and cut at its multiples: 1000 columns
- * on 3 ranks fit none. Why do the ranks not exchange pieces, so that each writes whole
- * rows? Then most bytes of the tensor travel at each save; and it does not help a rank
- * that reads its columns, since reading is not collective.
+ * Chunks of HDF5 would not do: all have one size, and begin at its multiples, which
+ * does not fit 1000 columns on 3 ranks. If the ranks exchanged pieces, so that each
+ * writes whole rows, most bytes of the tensor would travel at each save, and a rank
+ * that reads its columns would not gain, since reading is not collective.
  *
- * Checksums, copies in memory, and pages that nodes share know nothing of this but
- * part_stream_init(): a stream in the file that happens to be in one piece.
+ * The code for checksums, for copies in memory and for pages that nodes share depends
+ * on this only through part_stream_init(): a stream that happens to be contiguous in
+ * the file.
  */
 #include "config.h"
 
@@ -84,7 +85,7 @@ static int scattered_read(int fd, uint64_t base, const struct slab_stream *from,
     return rc;
 }
 
-/* Read what the slab has of one part. */
+/* Read the elements that the slab and one part have in common. */
 static int part_get(const raytrain_checkpoint *ck, const struct tensor_entry *e,
                     const struct part *part, const raytrain_slab *slab, void *data)
 {

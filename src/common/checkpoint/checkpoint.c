@@ -63,8 +63,8 @@ void checkpoint_destroy(raytrain_checkpoint *ck)
     free(ck);
 }
 
-/* Check a tensor that is put, whose data this rank has unless `elsewhere`. *bytes is the
- * size of the whole. */
+/* Check a tensor that is put. This rank has its data, unless `elsewhere`. *bytes is the
+ * size of the whole tensor. */
 static int put_check(const raytrain_tensor *t, const raytrain_slab *slab,
                      bool elsewhere, uint64_t *bytes, struct error *err)
 {
@@ -102,8 +102,8 @@ int checkpoint_check_tensor(const raytrain_tensor *tensor, const raytrain_slab *
     return 0;
 }
 
-/* Ranks may have equal slabs, and divide the work: of a tensor, an even share is the most that
- * counts. */
+/* Ranks with equal slabs divide the work, so an even share of the tensor is the most
+ * that a rank copies. */
 void checkpoint_expect(raytrain_checkpoint *ck, const char *name,
                        const raytrain_tensor *tensor, const raytrain_slab *slab,
                        int size)
@@ -129,7 +129,7 @@ uint64_t checkpoint_expected(const raytrain_checkpoint *ck,
     return which == SNAPSHOT_DEVICES ? ck->expected_devices : ck->expected;
 }
 
-/* A new entry for it, not yet with its data; NULL on failure. */
+/* A new entry for the tensor, without its data; NULL on failure. */
 static struct tensor_entry *tensor_add(raytrain_checkpoint *ck, const char *name,
                                        const raytrain_tensor *tensor,
                                        const raytrain_slab *slab, bool elsewhere,
@@ -258,7 +258,7 @@ void checkpoint_add_metadata(raytrain_checkpoint *ck,
     ck->write_metadata_arg = arg;
 }
 
-/* ---- What a restored one says about itself ---- */
+/* ---- Facts about a restored checkpoint ---- */
 
 const char *checkpoint_path(const raytrain_checkpoint *ck)
 {

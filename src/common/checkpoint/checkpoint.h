@@ -3,12 +3,11 @@
  * atomically, restored by any number of ranks.
  *
  * Rank 0 lays the file out with serial HDF5 (contiguous datasets, early allocation, no
- * fill; by_parts.c says what becomes of columns), so every dataset has a fixed file
+ * fill; by_parts.c has the exception for columns), so every dataset has a fixed file
  * offset; all ranks pwrite their bytes at those offsets (if two nodes have bytes of a
- * page, one rank writes all of it);
- * checksums and the completeness mark have known offsets, too, and are pwritten last.
- * So HDF5 is called by one rank, in the caller's thread, and the file is what h5dump,
- * h5ls and h5py expect. The schema: raytrain-format(5).
+ * page, one rank writes all of it); checksums and the completeness mark have known
+ * offsets, too, and are pwritten last. So only one rank calls HDF5, in the caller's
+ * thread, and h5dump, h5ls and h5py can read the file. The schema: raytrain-format(5).
  */
 #ifndef RAYTRAIN_CHECKPOINT_CHECKPOINT_H
 #define RAYTRAIN_CHECKPOINT_CHECKPOINT_H
@@ -25,7 +24,7 @@ struct checkpoint_metric {
     double value;
 };
 
-/* What the file says about itself, besides the tensors. */
+/* What the file contains besides the tensors. */
 struct checkpoint_meta {
     const char *run_name;
     int64_t training_iteration;
@@ -39,20 +38,20 @@ struct checkpoint_meta {
 
 /* -- write: create, put ..., save (collective), destroy -- */
 raytrain_checkpoint *checkpoint_create(struct error *err);
-/* slab NULL: replicated. Keeps a pointer to the data, not a copy; they may be on a device,
- * of which only a snapshot can be written. The name must be
- * valid; it may be below CHECKPOINT_RESERVED, unlike in checkpoint_check_name(). */
+/* slab NULL: replicated. Keeps a pointer to the data, not a copy. They may be on a
+ * device; then only a snapshot can be written. The name must be valid; it may be below
+ * CHECKPOINT_RESERVED, unlike in checkpoint_check_name(). */
 int checkpoint_put(raytrain_checkpoint *ck, const char *name,
                    const raytrain_tensor *tensor, const raytrain_slab *slab,
                    struct error *err);
-/* The same, and the data are the checkpoint's from now on, unless this fails:
- * release(data, arg) is called by checkpoint_destroy(). */
+/* The same, and the checkpoint owns the data from now on, unless this fails:
+ * checkpoint_destroy() calls release(data, arg). */
 int checkpoint_give(raytrain_checkpoint *ck, const char *name,
                     const raytrain_tensor *tensor, const raytrain_slab *slab,
                     raytrain_release release, void *arg, struct error *err);
-/* A tensor that rank `writer` alone has, all of it: all ranks put it, in the same order
- * as all others, but `tensor->data` is read on this rank alone (`mine`: it is this
- * rank), and only there handed over as by checkpoint_give(). */
+/* A tensor that only rank `writer` has. All ranks put it, in the same order as other
+ * tensors, but `tensor->data` is used only on that rank (where `mine` is true), and
+ * handed over there as by checkpoint_give(). */
 int checkpoint_give_one(raytrain_checkpoint *ck, const char *name,
                         const raytrain_tensor *tensor, int writer, bool mine,
                         raytrain_release release, void *arg, struct error *err);
@@ -65,10 +64,11 @@ int checkpoint_attach(raytrain_checkpoint *ck, const char *name, const void *dat
                       uint64_t bytes, raytrain_release release, void *arg,
                       struct error *err);
 /*
- * What the library itself adds to the HDF5 file below CHECKPOINT_RESERVED: groups with
- * small datasets, which belong to the file's metadata. write(arg, file) is called during
- * checkpoint_save_begin(), on rank 0 alone, which alone needs to set it; `arg` stays until
- * then. At most one. If a layout is kept, the same function and `arg` add the same.
+ * Set the function that adds the library's own groups to the HDF5 file, below
+ * CHECKPOINT_RESERVED: small datasets, which belong to the file's metadata.
+ * checkpoint_save_begin() calls write(arg, file) on rank 0, the only rank that needs to
+ * set it; `arg` must be valid until then. There is at most one. If a layout is kept,
+ * the same function and `arg` must add the same groups.
  */
 struct h5_image;
 void checkpoint_add_metadata(raytrain_checkpoint *ck,
@@ -77,12 +77,12 @@ void checkpoint_add_metadata(raytrain_checkpoint *ck,
                              const void *arg);
 /* A name that a user may use. RAYTRAIN_EINVAL with the reason. */
 int checkpoint_check_name(const char *name, struct error *err);
-/* Could it be put, with this slab (NULL: the whole of it)? *bytes is the size of its data
- * on this rank. They are not touched. */
+/* Can this tensor be put, with this slab (NULL: all of it)? *bytes is the size of its
+ * data on this rank, which are not touched. */
 int checkpoint_check_tensor(const raytrain_tensor *tensor, const raytrain_slab *slab,
                             uint64_t *bytes, struct error *err);
 /*
- * A save has two stages (save.c tells the whole story); ck must stay until its end.
+ * A save has two stages (save.c lists their steps); ck must stay until its end.
  *
  * BEGIN does what needs the caller's own thread, where HDF5 may be called: the ranks
  * agree on what there is to save, and rank 0 lays the file out in memory. Nothing is on
@@ -101,41 +101,42 @@ int checkpoint_save_begin(raytrain_checkpoint *ck, struct comm *comm,
                           struct error *err);
 /* The length of the file. */
 uint64_t checkpoint_save_file_bytes(const struct checkpoint_save *s);
-/* What is copied of what this rank writes: all, except what was handed over and is in host
- * memory, so that it may change from then on; or only what is on devices. */
+/* Which of the data that this rank writes a snapshot copies: all except host memory
+ * that was handed over, so that the data may change afterwards; or only data on
+ * devices. */
 enum checkpoint_snapshot { SNAPSHOT_ALL, SNAPSHOT_DEVICES };
-/* What is on devices stays as it is until it is copied (see checkpoint_fetch), also what
- * was not handed over. */
+/* Data on devices do not change until they are copied (see checkpoint_fetch), even if
+ * they were not handed over. */
 void checkpoint_stays(raytrain_checkpoint *ck);
-/* Copy n bytes of a device's memory to `to`, in host memory. `stays`: they do not change
- * until PUBLISH begins; the others, which come first, until the snapshot is taken. The
- * copies must be complete by then. */
+/* Copy n bytes of a device's memory to `to`, in host memory. If `stays`, they do not
+ * change until PUBLISH begins; others, which come first, do not change until the
+ * snapshot is taken. The copies must be complete by then. */
 struct checkpoint_fetch {
     int (*start)(void *arg, int device, int device_id, const void *from, void *to,
                  size_t n, bool stays, struct error *err);
     void *arg;
 };
-/* The size of the snapshot. What is on devices comes first in it. */
+/* The size of the snapshot. Data on devices come first in it. */
 size_t checkpoint_save_snapshot_bytes(const struct checkpoint_save *s,
                                       enum checkpoint_snapshot which);
-/* Before there is a save: this tensor of the checkpoint, or a slab of it, is going to be in a
- * snapshot, of which a rank of `size` is likely to copy its share; all slabs of a tensor
- * together count as one share at most. Of all that were expected of this checkpoint,
- * checkpoint_expected() is the sum. */
+/* Before a save: announce that a tensor of the checkpoint, or a slab of it, will be in
+ * a snapshot. Each of `size` ranks is likely to copy its share of it; all slabs of a
+ * tensor together count as one share at most. checkpoint_expected() returns the sum
+ * over all tensors that were announced. */
 void checkpoint_expect(raytrain_checkpoint *ck, const char *name,
                        const raytrain_tensor *tensor, const raytrain_slab *slab,
                        int size);
 uint64_t checkpoint_expected(const raytrain_checkpoint *ck,
                              enum checkpoint_snapshot which);
 /* Take the snapshot: copy it to `to`, which must stay until the end of the save. The data
- * that were copied are not read again. What is on devices must be copied before PUBLISH;
- * fetch may be NULL if nothing is. If this fails, the save can only be destroyed, once the
- * copies that were started are complete. */
+ * that were copied are not read again. Data on devices must be copied before PUBLISH;
+ * fetch may be NULL if there are none. If this fails, the save can only be destroyed,
+ * once the copies that were started are complete. */
 int checkpoint_save_snapshot(struct checkpoint_save *s, enum checkpoint_snapshot which,
                              unsigned char *to, const struct checkpoint_fetch *fetch,
                              struct error *err);
-/* Give back what was handed over and is on devices: it has been copied. Not in another
- * thread than checkpoint_destroy(); also during PUBLISH. */
+/* Release memory of devices that was handed over and has been copied, even during
+ * PUBLISH. In the same thread as checkpoint_destroy(). */
 void checkpoint_release_devices(raytrain_checkpoint *ck);
 /*
  * PUBLISH writes the file and gives it its name, in any thread: HDF5 is not called.
@@ -175,18 +176,19 @@ int checkpoint_get_string(raytrain_checkpoint *ck, const char *name, char **valu
 /*
  * COLLECTIVE: the same, and also a plain HDF5 file that another program wrote
  * (foreign.c): its datasets of numbers and its strings. Nothing verifies them, and
- * checkpoint_meta() is all zeros. RAYTRAIN_ENOTSUP for a dataset that exists, but is no
- * tensor. Such a checkpoint is read in the thread that opened it, which calls HDF5.
+ * checkpoint_meta() is all zeros. RAYTRAIN_ENOTSUP for a dataset that exists, but is
+ * not a tensor. Such a checkpoint is read in the thread that opened it, which calls
+ * HDF5.
  */
 int checkpoint_open_any(struct comm *comm, const char *path, raytrain_checkpoint **out,
                         struct error *err);
 /* Can it be read? The other kind is being written. */
 bool checkpoint_is_restored(const raytrain_checkpoint *ck);
-/* Has it checksums that cover all of it? */
+/* Do checksums cover all of it? */
 bool checkpoint_is_verified(const raytrain_checkpoint *ck);
-/* The i-th name of one that can be read, without the library's own, in the order in
- * which they were put (in a plain HDF5 file, sorted in each group); NULL after the
- * last. */
+/* The i-th name in a checkpoint that can be read, except the library's own names, in
+ * the order in which they were put (in a plain HDF5 file, sorted in each group); NULL
+ * after the last. */
 const char *checkpoint_name(const raytrain_checkpoint *ck, size_t i);
 const char *checkpoint_path(const raytrain_checkpoint *ck);
 const struct checkpoint_meta *checkpoint_meta(const raytrain_checkpoint *ck);
@@ -229,7 +231,7 @@ int checkpoint_item_read(const raytrain_checkpoint *ck, size_t i, uint64_t from,
 uint64_t checkpoint_file_bytes(const raytrain_checkpoint *ck);
 /* Does the file begin like a checkpoint, whatever else is wrong with it? */
 bool checkpoint_is_one(const char *path);
-/* Is it an HDF5 file that does not? */
+/* Is it an HDF5 file, but not a checkpoint? */
 bool checkpoint_is_plain_hdf5(const char *path);
 
 #endif

@@ -59,12 +59,12 @@ struct part {
 
 /*
  * What is special about a file that another program wrote (foreign.c). These are
- * functions so that a program which reads raytrain's own files alone needs no HDF5. All
+ * functions so that a program that reads only raytrain's own files needs no HDF5. All
  * are called in the caller's thread, on this rank alone.
  */
 struct foreign {
-    /* Read a slab, which is not empty, of a tensor without an offset: its elements lie
-     * in no one piece of the file, or not as they are in memory. */
+    /* Read a slab, which is not empty, of a tensor without an offset: its elements are
+     * not contiguous in the file, or not as they are in memory. */
     int (*get)(raytrain_checkpoint *ck, const struct tensor_entry *e,
                const raytrain_slab *slab, void *data, struct error *err);
     int (*get_string)(raytrain_checkpoint *ck, const struct tensor_entry *e,
@@ -94,11 +94,11 @@ struct raytrain_checkpoint {
     struct file_head head;
     char run_name[256];
     struct checkpoint_meta meta;
-    struct part *parts; /* of tensors by parts; all others are in the file alone */
+    struct part *parts; /* of tensors by parts; all others are only in the file */
     size_t n_parts;
-    bool without_parts;        /* these are, too */
-    uint64_t *shape_sums;      /* to read them there; none after checkpoint_open() */
-    const char **public_names; /* all but the library's own, and a NULL */
+    bool without_parts;        /* `parts` has none: they are only in the file, too */
+    uint64_t *shape_sums;      /* to read parts there; none after checkpoint_open() */
+    const char **public_names; /* all except the library's own, and a NULL */
     size_t n_public_names;
     struct foreign *foreign; /* NULL: a checkpoint of raytrain */
 };
@@ -109,7 +109,7 @@ void memory_release(const struct memory *m);
 /* Bytes of an element; 0 for an unknown type. */
 uint64_t entry_dtype_size(uint32_t dtype);
 const char *entry_dtype_name(uint32_t dtype);
-/* Is it a tensor of which each rank puts a slab of its own? */
+/* Does each rank put a slab of its own of this tensor? */
 bool entry_has_slab(const struct tensor_entry *e);
 /* Is it `group`, or in it? */
 bool name_is_below(const char *name, const char *group);
@@ -168,8 +168,9 @@ struct plan {
  * of these; of equal slabs one is kept. Fills *plan on rank 0. */
 int plan_make(raytrain_checkpoint *ck, struct comm *comm, struct plan *plan,
               struct error *err);
-/* COLLECTIVE: the hashes of all ranks in the order of the table, on rank 0: *table is
- * malloc'ed there. Each rank sends those of its chunks, in the order of the parts. */
+/* COLLECTIVE: gather the hashes of all ranks on rank 0, in the order of the table:
+ * *table is malloc'ed there. Each rank sends those of its chunks, in the order of the
+ * parts. */
 int plan_gather_hashes(const struct plan *plan, const raytrain_checkpoint *ck,
                        struct comm *comm, const uint64_t *hashes, size_t n_hashes,
                        uint64_t **table, struct error *err);
@@ -188,16 +189,17 @@ struct part_needs {
 /* -1 without memory. */
 int part_needs_add(struct part_needs *needs, uint64_t part, int rank);
 void part_needs_clear(struct part_needs *needs);
-/* COLLECTIVE: of rank 0's plan, those parts that this rank needs, in their order: its
- * own, all replicated ones, and those that `needs` of rank 0 says. *mine counts all
- * hashes, as the plan does; plan_clear() frees it. */
+/* COLLECTIVE: get the parts of rank 0's plan that this rank needs, in their order: its
+ * own, all replicated ones, and those in rank 0's `needs`. *mine counts all hashes, as
+ * the plan does; plan_clear() frees it. */
 int plan_share(const struct plan *all, const struct part_needs *needs,
                struct comm *comm, struct plan *mine, struct error *err);
 
 /* -- chunks.c -- */
-/* Which rank writes which chunk? The owner of a part all of its chunks; of replicated
- * tensors each rank writes an even share of all their bytes, in order. These functions
- * find the chunks of one rank; a chunk_walk (chunks.h) visits those of all. */
+/* Which rank writes which chunk? The owner of a part writes all of its chunks. Of the
+ * bytes of all replicated tensors, each rank writes an even share, in order. These
+ * functions find the chunks of one rank; a chunk_walk (chunks.h) visits those of
+ * all. */
 
 /* What one rank writes of one tensor: bytes [from, to) of its slab's stream, starting
  * with a chunk. A rank's shares are in the order of the tensors. */
@@ -216,7 +218,7 @@ int shares_make(const raytrain_checkpoint *ck, int rank, int size,
 size_t shares_snapshot_bytes(const struct shares *shares,
                              enum checkpoint_snapshot which);
 /* Copy these shares to `to`; from now on they are written from there. all_stay: as
- * checkpoint_stays() says. */
+ * with checkpoint_stays(). */
 int shares_snapshot(struct shares *shares, enum checkpoint_snapshot which,
                     unsigned char *to, bool all_stay,
                     const struct checkpoint_fetch *fetch, struct error *err);
@@ -234,8 +236,8 @@ uint64_t chunk_end(uint64_t from, uint64_t bytes);
 int layout_make(raytrain_checkpoint *ck, const struct plan *plan,
                 const struct checkpoint_meta *meta, struct file_head *head,
                 struct h5_image **image, struct error *err);
-/* The values of `meta`, with as many metrics and a run name of the same length, into an
- * image that was laid out for another one. */
+/* Write the values of `meta`, which has as many metrics and a run name of the same
+ * length, into an image that was laid out for other values. */
 int layout_renew(struct h5_image *image, const struct file_head *head,
                  const struct checkpoint_meta *meta, struct error *err);
 

@@ -15,12 +15,12 @@
  *
  * A part is a slab that one rank wrote. A tensor without a list of parts is one part as
  * a whole; an empty tensor has none. The stream of a part (slab.h) is cut into chunks
- * of file_head.chunk_bytes; the last one is what is left. The tables shapes and hashes
- * are read from front to back along with the tensors, so that nothing points into them,
- * and thousands of small tensors cost little besides their bytes. A reader needs the
- * head and the tables alone, and no HDF5. Two checksums protect them: one covers the
- * head, the other every byte after the head that is not a tensor's. So some checksum
- * covers every byte of the file.
+ * of file_head.chunk_bytes; the last one has the remaining bytes. The tables shapes and
+ * hashes are read from front to back along with the tensors, so that nothing points
+ * into them, and thousands of small tensors cost little besides their bytes. A reader
+ * needs only the head and the tables, and no HDF5. Two checksums protect them: one
+ * covers the head, the other every byte after the head that is not a tensor's. So some
+ * checksum covers every byte of the file.
  *
  * All numbers are little-endian.
  */

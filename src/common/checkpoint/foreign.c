@@ -2,11 +2,11 @@
  * foreign.c - a plain HDF5 file that another program wrote, read like a checkpoint.
  *
  * Rank 0 lists the datasets with HDF5, and the others get the list from it. Numbers
- * that lie in one piece of the file, as they are in memory, are read at their offset,
- * as those of a checkpoint are. All else (chunked, compressed, compact, the other byte
- * order, strings) is read by HDF5, in the caller's thread; a rank opens the file with
- * HDF5 when it first needs that. No other file is ever opened: external links are not
- * followed, and datasets with elements in other files are left out.
+ * that are contiguous in the file, as in memory, are read at their offset, like those
+ * of a checkpoint. HDF5 reads everything else (chunked, compressed, compact, the other
+ * byte order, strings) in the caller's thread; a rank opens the file with HDF5 when it
+ * first needs that. No other file is ever opened: external links are not followed, and
+ * datasets with elements in other files are left out.
  */
 #include "config.h"
 
@@ -173,7 +173,7 @@ static int slab_select(hid_t space, const struct tensor_entry *e,
                : H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
 }
 
-/* The other byte order is all that HDF5 converts. */
+/* HDF5 converts the byte order, and nothing else. */
 static int slab_get(hid_t set, const struct tensor_entry *e, const raytrain_slab *slab,
                     void *data, struct error *err)
 {
@@ -252,7 +252,7 @@ static int string_get(hid_t set, uint64_t most, char **value, struct error *err)
     return rc;
 }
 
-/* Read from one dataset: a slab, or with value a string. */
+/* Read from one dataset: a slab, or if `value` is not NULL a string. */
 static int dataset_get(const raytrain_checkpoint *ck, const struct tensor_entry *e,
                        const raytrain_slab *slab, void *data, char **value,
                        struct error *err)

@@ -91,7 +91,7 @@ static enum foreign_reason shape_describe(hid_t space, struct foreign_record *r,
                : OUT_NOT;
 }
 
-/* Its elements' offset, if they lie in one piece. Only HDF5 knows the elements of a
+/* The offset of its elements, if they are contiguous. Only HDF5 knows the elements of a
  * dataset that never got space. */
 static uint64_t place_find(hid_t set, uint64_t bytes)
 {

@@ -16,7 +16,7 @@ struct amount {
     uint64_t n, n_hashes;
 };
 
-/* Rank 0: of each rank; *most is enough for any of them. */
+/* Rank 0: the amount of each rank; *most is enough for any of them. */
 static int amounts_count(const raytrain_checkpoint *ck, int size,
                          struct amount *amounts, struct amount *most, struct error *err)
 {
@@ -130,7 +130,7 @@ struct contents {
     } head;
 };
 
-/* Rank 0: names are copied, all else is the checkpoint's. */
+/* Rank 0: names are copied, everything else belongs to the checkpoint. */
 static int contents_of(raytrain_checkpoint *ck, struct contents *c, struct error *err)
 {
     char *to;
@@ -153,7 +153,7 @@ static int contents_of(raytrain_checkpoint *ck, struct contents *c, struct error
     return 0;
 }
 
-/* COLLECTIVE: on the other ranks, all is malloc'ed. */
+/* COLLECTIVE: on the other ranks, everything is malloc'ed. */
 static int contents_bcast(struct contents *c, struct comm *comm, struct error *err)
 {
     if (comm->ops->bcast(comm, &c->head, sizeof c->head, 0, err) < 0 ||

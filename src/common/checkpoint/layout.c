@@ -354,7 +354,7 @@ static int groups_make(hid_t file, const raytrain_checkpoint *ck)
 
 /* ---- Tensors and attributes ---- */
 
-/* Say of each part which elements of the tensor it has. */
+/* Enter for each part which elements of the tensor it has. */
 static int view_fill(struct h5_view *view, const struct tensor_entry *e,
                      const struct part *parts)
 {

@@ -27,8 +27,8 @@ struct name_map {
 /* An index given by name_map_add, or one of the above. */
 int64_t name_map_find(const struct name_map *map, const char *name, size_t length);
 /* Add a name and the groups that it lies in. 0; -1 without memory; 1 if the name or one
- * of its groups is already taken as the other kind (*clash: how many bytes of the
- * name). */
+ * of its groups is already taken as the other kind (*clash is the length of that part
+ * of the name). */
 int name_map_add(struct name_map *map, const char *name, int64_t index, size_t *clash);
 void name_map_clear(struct name_map *map);
 

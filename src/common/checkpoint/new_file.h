@@ -27,10 +27,10 @@ struct new_file {
 /* The process that creates it: choose the temporary name. */
 int new_file_name(struct new_file *f, struct error *err);
 /* The same process: create it with space for `bytes`, so that a full disk is found
- * before the first byte rather than after the last, and on Lustre with stripes for so
- * many (stripes.h). The descriptor is write-only, as in
- * all other processes: an NFS client that may read the file reads a page before it
- * writes part of it, and then writes back all of it. */
+ * before the first byte rather than after the last, and on Lustre with stripes for this
+ * size (stripes.h). The descriptor is write-only, as in all other processes: an NFS
+ * client that may read the file reads a page before it writes part of it, and then
+ * writes back all of it. */
 int new_file_create(struct new_file *f, uint64_t bytes, struct error *err);
 /* Other processes, which know the temporary name: open it for writing. If this node
  * does not see it yet, retry for a few seconds; then RAYTRAIN_ESTORAGE. */

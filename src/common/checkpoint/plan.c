@@ -21,7 +21,7 @@ struct slab_note {
     uint32_t elsewhere, by_parts;
 };
 
-/* Rank 0 at work on the parts. */
+/* The state of rank 0 while it makes the parts. */
 struct parting {
     raytrain_checkpoint *ck;
     struct plan *plan;
@@ -311,8 +311,7 @@ static int hashes_sort(const struct plan *plan, const raytrain_checkpoint *ck, i
     free(at);
     if (odd >= 0)
         return error_set(err, RAYTRAIN_ECOMM,
-                         "rank %d sent another number of checksums than it should",
-                         odd);
+                         "rank %d sent a wrong number of checksums", odd);
     return 0;
 }
 

@@ -154,7 +154,7 @@ static uint64_t pieces_count(const struct listing *l, int size, uint64_t *counts
     return most;
 }
 
-/* Rank 0: the parts of one rank after the other, its own last. */
+/* Rank 0: send the parts of one rank after the other, its own last. */
 static int pieces_send(const struct plan *all, const struct listing *l,
                        struct comm *comm, struct pieces *p, struct error *err)
 {

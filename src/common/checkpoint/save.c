@@ -5,8 +5,8 @@
  *   1. the ranks agree on what it holds, and what each writes     rank_contents.c, plan.c
  *   2. rank 0 lays the file out in memory, with HDF5, and
  *      broadcasts where the tensors lie                           layout.c
- *   (both again as last time, if names and shapes are the same   save_layout.c)
- *   (a snapshot, if training is to go on meanwhile)               chunks.c: shares
+ *   (reuse both if names and shapes are those of the last save    save_layout.c)
+ *   (take a snapshot, if training continues during PUBLISH        chunks.c: shares)
  * PUBLISH, in any thread (checkpoint_save_publish)
  *   3. rank 0 creates the temporary file and reserves its space   new_file.c
  *   4. every rank hashes its chunks, writes them, and syncs; if
@@ -127,7 +127,7 @@ static int writers_find(struct checkpoint_save *s, struct error *err)
     return chunks_share(s, err);
 }
 
-/* What the shared file asks. */
+/* struct shared_file calls these. */
 static int owner_planned(void *arg, const struct chunk *chunk)
 {
     (void)arg;
@@ -142,7 +142,7 @@ static int share_read(void *arg, const struct chunk *some, void *to, struct erro
 
     if (!share)
         return error_set(err, RAYTRAIN_ECOMM,
-                         "another rank's plan of the checkpoint is not this one's");
+                         "this rank has another plan of the checkpoint than rank 0");
     memcpy(to, share->data + (some->from - share->from), some->to - some->from);
     return 0;
 }
@@ -205,7 +205,7 @@ static int data_write(struct checkpoint_save *s, struct error *err)
 
 /* ---- Steps 5 and 6: hashes, metadata, head; the name ---- */
 
-/* COLLECTIVE: the hashes of all ranks into the table of rank 0's image. */
+/* COLLECTIVE: put the hashes of all ranks into the table of rank 0's image. */
 static int hashes_gather(struct checkpoint_save *s, struct error *err)
 {
     const struct plan *plan = &s->layout->plan;

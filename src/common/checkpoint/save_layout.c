@@ -1,6 +1,6 @@
 /*
- * save_layout.c - compare what is put with the kept layout, use the layout again, and
- * keep a new one. layout.c makes it.
+ * save_layout.c - compare what is put with the kept layout, reuse the layout, and keep
+ * a new one. layout.c makes it.
  */
 #include "config.h"
 #include "checkpoint/save_layout.h"
@@ -47,8 +47,8 @@ static bool metadata_equal(const struct save_layout *l, const raytrain_checkpoin
            strcmp(l->run_name, run_name_of(meta)) == 0;
 }
 
-/* Strings are replicated: while their lengths stay the contents may change, if they are
- * the same on all ranks. If they are not, the usual way finds the rank. */
+/* Strings are replicated: while their lengths stay the same, the contents may change,
+ * if they are the same on all ranks. If they are not, the usual steps find the rank. */
 int save_layout_agree(const struct save_layout *l, const raytrain_checkpoint *ck,
                       const struct checkpoint_meta *meta, struct comm *comm, bool *fits,
                       struct error *err)

@@ -15,7 +15,7 @@
 struct save_layout {
     bool valid; /* a save has begun with it */
     int size;   /* of the communicator */
-    /* This rank's, with names of their own, without data. */
+    /* Those of this rank, with copies of their names, without data. */
     struct tensor_entry *entries;
     size_t n;
     /* Rank 0: */
@@ -27,20 +27,21 @@ struct save_layout {
     const void *write_metadata_arg;
 };
 
-/* COLLECTIVE: *fits, on every rank, if it is right for what each rank puts now. */
+/* COLLECTIVE: *fits becomes true, on every rank, if the layout is right for what each
+ * rank puts now. */
 int save_layout_agree(const struct save_layout *l, const raytrain_checkpoint *ck,
                       const struct checkpoint_meta *meta, struct comm *comm, bool *fits,
                       struct error *err);
-/* If it fits: the places of the tensors, into ck; on rank 0 also new values, from meta,
- * into the image. */
+/* If it fits: copy the places of the tensors into ck, and on rank 0 the new values of
+ * meta into the image. */
 int save_layout_use(struct save_layout *l, raytrain_checkpoint *ck,
                     const struct checkpoint_meta *meta, struct comm *comm,
                     struct error *err);
-/* Once ck has its places, and rank 0 plan, head and image: keep it for the next save.
- * Without memory for that it is valid for this one alone. */
+/* Once ck has its places, and rank 0 has plan, head and image: keep the layout for the
+ * next save. Without memory it is only valid for this one. */
 void save_layout_keep(struct save_layout *l, const raytrain_checkpoint *ck,
                       const struct checkpoint_meta *meta, const struct comm *comm);
-/* Forget all of it. */
+/* Clear all of it. */
 void save_layout_clear(struct save_layout *l);
 
 #endif

@@ -183,7 +183,7 @@ int shared_file_begin(struct shared_file *f, uint64_t file_bytes, uint64_t block
                                f->pages.n_pages * sizeof *f->pages.state, 0, err);
 }
 
-/* One rank may write many pages of a chunk: it is noted when it is another one. */
+/* One rank may write many pages of a chunk: note it only when the rank changes. */
 static int chunk_needs(const struct shared_file *f, const struct chunk *chunk,
                        int owner, struct part_needs *needs)
 {
@@ -293,7 +293,7 @@ struct exchange {
     struct shared_file *f;
     struct transfers out, in;
     unsigned char *sent, *got; /* one message each */
-    int rc;                    /* the first failure; the exchange goes on in step */
+    int rc;                    /* the first failure; the exchange continues in step */
 };
 
 /* The bytes of the chunk in the next page that rank `to` is chosen for. */

@@ -3,7 +3,7 @@
  * nodes at once, without two nodes writing to one page of it.
  *
  * Every rank has some chunks. It writes them, except for pages that another rank
- * writes: those bytes it sends to that rank at the end. Ranks of one node share its
+ * writes: it sends those bytes to that rank at the end. Ranks of one node share its
  * cache, so nothing is sent between them.
  *
  *   shared_file_begin()    COLLECTIVE, once rank 0 has created the file
@@ -74,8 +74,8 @@ struct shared_file {
     const struct node_map *nodes;  /* NULL: all ranks are on one node */
     const raytrain_checkpoint *ck; /* with the tensors' offsets */
     const char *path;              /* for messages */
-    /* At the start, of all ranks; after shared_file_begin(), on a rank other than 0: of
-     * those at least that it has or needs. */
+    /* Before shared_file_begin() the chunks of all ranks; after it, on ranks other than
+     * 0, at least those that this rank has or needs. */
     struct chunk_walk chunks;
     int (*owner)(void *arg, const struct chunk *chunk); /* the rank that has it */
     /* Read some bytes, [from, to) of the stream, of a chunk that this rank has. */
@@ -86,7 +86,7 @@ struct shared_file {
     struct slab_writer *writer;
 };
 
-/* Rank 0 knows the length of the file and, if it can, the size of the file system's
+/* Rank 0 knows the length of the file and, if possible, the size of the file system's
  * blocks. The metadata, which rank 0 writes, count, too. */
 int shared_file_begin(struct shared_file *f, uint64_t file_bytes, uint64_t block_bytes,
                       struct error *err);

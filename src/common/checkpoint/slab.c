@@ -156,7 +156,7 @@ void slab_cut_init(struct slab_cut *cut, int ndim, uint64_t element_bytes,
     }
 }
 
-/* Go on along the axis, and then along the outer ones, like an odometer. */
+/* Advance along the axis, and then along the outer ones, like an odometer. */
 static void cut_advance(struct slab_cut *cut)
 {
     uint64_t by = cut->step;

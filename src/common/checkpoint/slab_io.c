@@ -87,7 +87,7 @@ int slab_read(int fd, uint64_t base, const struct slab_stream *stream, uint64_t 
 /* ---- Large reads ---- */
 
 #define READERS_MAX  4           /* more do not help: memory is the limit */
-#define READER_BYTES (32u << 20) /* each has that much to read, at least */
+#define READER_BYTES (32u << 20) /* each reads at least this number of bytes */
 
 /* A thread that reads bytes [from, to) of the stream. */
 struct reader {

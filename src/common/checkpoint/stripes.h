@@ -18,7 +18,7 @@
  * a file; 0 (the start): leave it to the file system. */
 void stripes_set(int most);
 
-/* Pure: one stripe for each GiB that has begun, but at most `most`. */
+/* Pure: one stripe for each GiB, rounded up, but at most `most`. */
 int stripes_choose(int most, uint64_t bytes);
 
 /* Create a file for `bytes` bytes with more than one stripe. False: it was not created,

@@ -42,7 +42,7 @@ static uint64_t part_bytes(const raytrain_checkpoint *ck, const struct part *p)
     return stream.bytes;
 }
 
-/* The chunks of the part at which the cut is that belong to this share: how many. */
+/* The number of chunks of the current part that belong to this share. */
 static uint64_t cut_chunks(struct verify_cut *cut, int share)
 {
     uint64_t chunk_bytes = cut->ck->head.chunk_bytes;
@@ -59,7 +59,7 @@ static uint64_t cut_chunks(struct verify_cut *cut, int share)
     return n;
 }
 
-/* Chunks [first, first + n) of the part at which the cut is. */
+/* Add chunks [first, first + n) of the current part. */
 static int work_add(struct verify_work *work, struct verify_cut *cut, uint64_t first,
                     uint64_t n, struct error *err)
 {
@@ -212,7 +212,7 @@ int checkpoint_verify_share(const raytrain_checkpoint *ck, int share, int of,
         rc = verify_cut_next(&cut, s, &work, err);
     before = cut;
     if (rc == 0)
-        rc = verify_cut_next(&cut, share, &work, err); /* how much is it? */
+        rc = verify_cut_next(&cut, share, &work, err); /* only counts it */
     if (rc == 0)
         rc = verify_work_room(&work, work.n, work.n_hashes, err);
     if (rc == 0)
