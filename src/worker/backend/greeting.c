@@ -1,5 +1,5 @@
-/* greeting.c - the thread that listens at the addresses of an offer, and the
- * connections of a node that tries them. */
+/* greeting.c - a thread listens at the addresses of an invitation; other nodes connect
+ * to them. */
 #include "config.h"
 
 #include "backend/greeting.h"
@@ -19,8 +19,8 @@
 
 /* ---- The node that listens ---- */
 
-/* Connections at once: several for each node of a large run. A stranger that connects
- * and sends nothing keeps one of them until stop. */
+/* Connections at the same time: several for each node of a large run. A stranger that
+ * connects and sends nothing keeps one of them until the end. */
 #define GUESTS_MAX 16384
 
 struct guest {
@@ -28,11 +28,11 @@ struct guest {
     unsigned char said[GREETING_BYTES];
 };
 
-/* polled[]: the event of stop, the listening sockets, and the guests, whose bytes are
- * in guests[]. */
+/* polled[]: `stop`, the sockets that listen, and the guests, whose bytes are in
+ * guests[] at the same index. */
 struct greeter {
     pthread_t thread;
-    struct greeting_offer offer;
+    struct invitation invitation;
     int stop;
     struct pollfd *polled;
     struct guest *guests;
@@ -71,7 +71,7 @@ static void guest_admit(struct greeter *g, int listening)
     g->polled[g->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* Read from a guest. False: close it, with or without an answer. */
+/* Read from a guest, and answer its question. Returns false if it is to be closed. */
 static bool guest_hear(const struct greeter *g, int fd, struct guest *guest)
 {
     ssize_t k =
@@ -84,12 +84,12 @@ static bool guest_hear(const struct greeter *g, int fd, struct guest *guest)
     guest->have += (int)k;
     if (guest->have < GREETING_BYTES)
         return true;
-    if (memcmp(guest->said, g->offer.question, GREETING_BYTES) == 0)
-        (void)send(fd, g->offer.answer, GREETING_BYTES, MSG_NOSIGNAL);
+    if (memcmp(guest->said, g->invitation.question, GREETING_BYTES) == 0)
+        (void)send(fd, g->invitation.answer, GREETING_BYTES, MSG_NOSIGNAL);
     return false;
 }
 
-/* From the last to the first, since the last guest takes the place of one that
+/* From the last to the first, since the last guest is moved to the place of one that
  * leaves. */
 static void guests_serve(struct greeter *g)
 {
@@ -148,13 +148,13 @@ static int greeter_listen(struct greeter *g, const union address *at, int n,
             continue;
         (void)fcntl(fd, F_SETFL, O_NONBLOCK);
         g->polled[g->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
-        g->offer.at[g->offer.n++] = here;
+        g->invitation.at[g->invitation.n++] = here;
     }
     g->first_guest = g->n;
     return 0;
 }
 
-int greeter_start(const union address *at, int n, struct greeting_offer *offer,
+int greeter_start(const union address *at, int n, struct invitation *invitation,
                   struct greeter **out, struct error *err)
 {
     struct greeter *g = calloc(1, sizeof *g);
@@ -162,14 +162,14 @@ int greeter_start(const union address *at, int n, struct greeting_offer *offer,
     *out = NULL;
     if (!g)
         return error_no_memory(err);
-    if (getentropy(g->offer.question, GREETING_BYTES) < 0 ||
-        getentropy(g->offer.answer, GREETING_BYTES) < 0) {
+    if (getentropy(g->invitation.question, GREETING_BYTES) < 0 ||
+        getentropy(g->invitation.answer, GREETING_BYTES) < 0) {
         error_set(err, RAYTRAIN_EFAILED, "getentropy: %s", strerror(errno));
         goto fail;
     }
     if (greeter_listen(g, at, n, err) < 0)
         goto fail;
-    *offer = g->offer;
+    *invitation = g->invitation;
     if (thread_start(&g->thread, greeter_serve, g, err) < 0)
         goto fail;
     *out = g;
@@ -208,14 +208,14 @@ static int attempt_begin(const union address *at)
     return -1;
 }
 
-/* One step, when the socket is ready for it. -1: it has failed; 1: reached. */
-static int attempt_step(const struct greeting_offer *offer, struct attempt_at *a,
+/* One step, when the socket is ready. -1: it has failed; 1: the address is reached. */
+static int attempt_step(const struct invitation *invitation, struct attempt_at *a,
                         struct pollfd *p)
 {
     ssize_t k;
 
     if (!a->asked) {
-        if (send(p->fd, offer->question, GREETING_BYTES, MSG_NOSIGNAL) !=
+        if (send(p->fd, invitation->question, GREETING_BYTES, MSG_NOSIGNAL) !=
             GREETING_BYTES)
             return -1;
         a->asked = true;
@@ -230,10 +230,10 @@ static int attempt_step(const struct greeting_offer *offer, struct attempt_at *a
     a->have += (int)k;
     if (a->have < GREETING_BYTES)
         return 0;
-    return memcmp(a->heard, offer->answer, GREETING_BYTES) == 0 ? 1 : -1;
+    return memcmp(a->heard, invitation->answer, GREETING_BYTES) == 0 ? 1 : -1;
 }
 
-uint64_t greeting_try(const struct greeting_offer *offer, double limit_s,
+uint64_t greeting_try(const struct invitation *invitation, double limit_s,
                       double patience_s)
 {
     struct attempt_at attempts[ADDRESSES_MAX] = {{false, 0, {0}}};
@@ -242,18 +242,18 @@ uint64_t greeting_try(const struct greeting_offer *offer, double limit_s,
     uint64_t reached = 0;
     int left = 0;
 
-    for (int i = 0; i < offer->n; i++) {
+    for (int i = 0; i < invitation->n; i++) {
         polled[i] =
-            (struct pollfd){.fd = attempt_begin(&offer->at[i]), .events = POLLOUT};
+            (struct pollfd){.fd = attempt_begin(&invitation->at[i]), .events = POLLOUT};
         left += polled[i].fd >= 0;
     }
     while (left > 0 && (now = clock_now()) < end) {
-        if (poll(polled, (nfds_t)offer->n, (int)((end - now) * 1e3) + 1) < 0 &&
+        if (poll(polled, (nfds_t)invitation->n, (int)((end - now) * 1e3) + 1) < 0 &&
             errno != EINTR)
             break;
-        for (int i = 0; i < offer->n; i++) {
+        for (int i = 0; i < invitation->n; i++) {
             int rc = polled[i].fd >= 0 && polled[i].revents
-                         ? attempt_step(offer, &attempts[i], &polled[i])
+                         ? attempt_step(invitation, &attempts[i], &polled[i])
                          : 0;
 
             if (rc == 0)
@@ -268,7 +268,7 @@ uint64_t greeting_try(const struct greeting_offer *offer, double limit_s,
             reached |= UINT64_C(1) << i;
         }
     }
-    for (int i = 0; i < offer->n; i++)
+    for (int i = 0; i < invitation->n; i++)
         if (polled[i].fd >= 0)
             close(polled[i].fd);
     return reached;

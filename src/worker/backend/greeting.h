@@ -1,8 +1,8 @@
 /*
- * greeting.h - finds out which addresses of a node another node reaches: one listens at
- * all of them for a short time, and the other connects to each. Both prove that they
- * belong to the same run, so that a stranger's server, or another run at the same
- * address (each node may have a 172.17.0.1 of its own), does not count.
+ * greeting.h - finds the addresses of a node that another node reaches: the one listens
+ * at all of them for a short time, and the other connects to each. Both prove that they
+ * belong to the same run, so that the server of a stranger, or another run at the same
+ * address (every node may have its own 172.17.0.1), does not count.
  */
 #ifndef RAYTRAIN_BACKEND_GREETING_H
 #define RAYTRAIN_BACKEND_GREETING_H
@@ -13,8 +13,8 @@
 
 #define GREETING_BYTES 16
 
-/* What the node that listens publishes. */
-struct greeting_offer {
+/* What the other nodes get from the node that listens. */
+struct invitation {
     int n;
     union address at[ADDRESSES_MAX];                                /* with ports */
     unsigned char question[GREETING_BYTES], answer[GREETING_BYTES]; /* random */
@@ -22,15 +22,15 @@ struct greeting_offer {
 
 struct greeter;
 
-/* Listen at these addresses, in a thread. The offer leaves out those at which it cannot
- * listen, and may be empty. */
-int greeter_start(const union address *at, int n, struct greeting_offer *offer,
+/* Listen at these addresses, in a thread. The invitation has those at which it listens,
+ * maybe none. */
+int greeter_start(const union address *at, int n, struct invitation *invitation,
                   struct greeter **out, struct error *err);
 void greeter_stop(struct greeter *g); /* accepts NULL */
 
-/* The addresses of the offer that can be reached from here: bit i is at[i]. Takes at
- * most `limit_s`, and `patience_s` once one has been reached. */
-uint64_t greeting_try(const struct greeting_offer *offer, double limit_s,
+/* The addresses that this node reaches: bit i is at[i]. Takes at most `limit_s`, and
+ * `patience_s` after the first one is reached. */
+uint64_t greeting_try(const struct invitation *invitation, double limit_s,
                       double patience_s);
 
 #endif

@@ -1,4 +1,4 @@
-/* rendezvous.c - chooses the address of rank 0's node with greeting.c, and holds
+/* rendezvous.c - chooses an address of rank 0's node that all nodes reach, and holds
  * ports. */
 #include "config.h"
 
@@ -14,15 +14,15 @@
 
 #include "backend/greeting.h"
 
-/* How long a node tries to reach the addresses of rank 0's node, and how much longer it
- * tries for a better one when it has reached one. If there is no address that all nodes
- * have reached, they try again with the whole limit. */
+/* How long a node tries to reach the addresses of rank 0's node, and after the first
+ * success, others that are better. If no address has been reached by all nodes, they
+ * try again with the whole limit. */
 #define TRY_LIMIT_S    5.0
 #define TRY_PATIENCE_S 0.5
 
 /* ---- Several nodes ---- */
 
-static int candidates_listen(struct greeting_offer *offer, struct greeter **g,
+static int candidates_listen(struct invitation *invitation, struct greeter **g,
                              struct error *err)
 {
     struct local_address candidates[ADDRESSES_MAX];
@@ -38,9 +38,9 @@ static int candidates_listen(struct greeting_offer *offer, struct greeter **g,
     freeifaddrs(list);
     for (int i = 0; i < n; i++)
         at[i] = candidates[i].address;
-    if (greeter_start(at, n, offer, g, err) < 0)
+    if (greeter_start(at, n, invitation, g, err) < 0)
         return -1;
-    if (offer->n > 0)
+    if (invitation->n > 0)
         return 0;
     greeter_stop(*g);
     *g = NULL;
@@ -49,8 +49,8 @@ static int candidates_listen(struct greeting_offer *offer, struct greeter **g,
                      "network interface is up, except loopback");
 }
 
-/* COLLECTIVE: the addresses that every rank's node reaches. *lacking: the lowest rank
- * that has reached none. */
+/* COLLECTIVE: the addresses that all nodes reach. *lacking: the lowest rank whose node
+ * reaches none; -1: none. */
 static int reached_by_all(struct comm *c, uint64_t mine, uint64_t *all, int *lacking,
                           struct error *err)
 {
@@ -71,25 +71,26 @@ static int reached_by_all(struct comm *c, uint64_t mine, uint64_t *all, int *lac
 }
 
 /* "10.0.0.1, fd00::1" */
-static void offer_text(const struct greeting_offer *offer, char *text, size_t room)
+static void invitation_text(const struct invitation *invitation, char *text,
+                            size_t room)
 {
     char one[INET6_ADDRSTRLEN];
 
     text[0] = '\0';
-    for (int i = 0; i < offer->n; i++) {
+    for (int i = 0; i < invitation->n; i++) {
         size_t n = strlen(text);
 
-        address_text(&offer->at[i], one);
+        address_text(&invitation->at[i], one);
         snprintf(text + n, room - n, i ? ", %s" : "%s", one);
     }
 }
 
-static int none_reached(const struct greeting_offer *offer, int lacking,
+static int none_reached(const struct invitation *invitation, int lacking,
                         struct error *err)
 {
     char text[ADDRESSES_MAX * (INET6_ADDRSTRLEN + 2)];
 
-    offer_text(offer, text, sizeof text);
+    invitation_text(invitation, text, sizeof text);
     if (lacking >= 0)
         return error_set(
             err, RAYTRAIN_ECOMM,
@@ -102,9 +103,9 @@ static int none_reached(const struct greeting_offer *offer, int lacking,
                      text);
 }
 
-/* COLLECTIVE: the first address of the offer that all nodes reach. */
+/* COLLECTIVE: the first address that all nodes reach. */
 static int winner_find(struct comm *c, const struct world *world,
-                       const struct greeting_offer *offer, union address *winner,
+                       const struct invitation *invitation, union address *winner,
                        struct error *err)
 {
     bool tries = world->node_rank != 0 && world->local_rank == 0;
@@ -113,43 +114,43 @@ static int winner_find(struct comm *c, const struct world *world,
 
     for (int round = 0; round < 2 && all == 0; round++) {
         if (tries)
-            mine = greeting_try(offer, TRY_LIMIT_S,
+            mine = greeting_try(invitation, TRY_LIMIT_S,
                                 round == 0 ? TRY_PATIENCE_S : TRY_LIMIT_S);
         if (reached_by_all(c, mine, &all, &lacking, err) < 0)
             return -1;
     }
-    for (int i = 0; i < offer->n; i++) {
+    for (int i = 0; i < invitation->n; i++) {
         if (all & UINT64_C(1) << i) {
-            *winner = offer->at[i];
+            *winner = invitation->at[i];
             address_set_port(winner, 0);
             return 0;
         }
     }
-    return none_reached(offer, lacking, err);
+    return none_reached(invitation, lacking, err);
 }
 
 static int several_nodes(struct comm *c, const struct world *world,
                          union address *winner, struct error *err)
 {
-    struct greeting_offer offer;
+    struct invitation invitation;
     struct greeter *greeter = NULL;
     int rc = 0;
 
-    memset(&offer, 0, sizeof offer);
+    memset(&invitation, 0, sizeof invitation);
     if (c->rank == 0)
-        rc = candidates_listen(&offer, &greeter, err);
+        rc = candidates_listen(&invitation, &greeter, err);
     rc = comm_agree(c, rc, err);
     if (rc == 0)
-        rc = c->ops->bcast(c, &offer, sizeof offer, 0, err);
+        rc = c->ops->bcast(c, &invitation, sizeof invitation, 0, err);
     if (rc == 0)
-        rc = winner_find(c, world, &offer, winner, err);
+        rc = winner_find(c, world, &invitation, winner, err);
     greeter_stop(greeter);
     return rc;
 }
 
 /* ---- One node ---- */
 
-/* Loopback has an IPv4 address, unless the kernel has IPv6 only. */
+/* The loopback address: IPv4, unless the kernel has only IPv6. */
 static int one_node(struct comm *c, union address *winner, struct error *err)
 {
     int fd;
