@@ -497,6 +497,18 @@ assert result.checkpoint.filesystem.type_name == result.filesystem.type_name == 
 # A file that was saved again
 os.utime(result.checkpoint.file, ns=(1, 1))
 assert result.checkpoint.path == path and os.stat(path).st_ino != inode
+# Another process removes a directory that is not locked yet
+mkdtemp, swept = tempfile.mkdtemp, []
+def make_and_sweep(*args, **kwargs):
+    made = mkdtemp(*args, **kwargs)
+    if len(swept) < 2:
+        os.rmdir(made)
+        swept.append(made)
+    return made
+tempfile.mkdtemp = make_and_sweep
+os.utime(result.checkpoint.file, ns=(2, 2))
+assert result.checkpoint.path == path and len(swept) == 2
+tempfile.mkdtemp = mkdtemp
 assert not [n for n in os.listdir(result.path) if n.startswith(".extract-")]
 # Not ours
 first = result.best_checkpoints[1][0]

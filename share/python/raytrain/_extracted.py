@@ -158,12 +158,39 @@ def _stamp(file: str) -> object:
         return None
 
 
+def _is_file(fd: int, path: str) -> bool:
+    """Does the path still lead to the open file?"""
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _unfinished(base: str) -> tuple[str, int]:
+    """A new directory, and the descriptor that has it locked. Another process may sweep
+    it before it is locked; then try again."""
+    while True:
+        made = tempfile.mkdtemp(prefix=_OURS, dir=base)
+        try:
+            fd = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        except OSError:  # storage without locks: nothing sweeps there, either
+            pass
+        if _is_file(fd, made):
+            return made, fd
+        os.close(fd)
+
+
 def _remove_stale(base: str, target: str) -> None:
-    aside = tempfile.mkdtemp(prefix=_OURS, dir=base)
+    aside, fd = _unfinished(base)
     try:
         os.rename(target, os.path.join(aside, "old"))
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        os.close(fd)
 
 
 def _sweep_unfinished(base: str) -> None:
@@ -208,13 +235,8 @@ def _extract_beside(source: Source, target: str, identity: dict[str, Any]) -> st
     file = source.file()
     base = os.path.dirname(file)
     _sweep_unfinished(base)
-    made = tempfile.mkdtemp(prefix=_OURS, dir=base)
-    fd = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
+    made, fd = _unfinished(base)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        except OSError:  # storage without locks: nothing sweeps there, either
-            pass
         inner = os.path.join(made, "new")
         os.mkdir(inner)
         _fill(source, inner)
@@ -280,14 +302,6 @@ def _node_base() -> str:
     return path
 
 
-def _is_file(fd: int, path: str) -> bool:
-    """Does the path still lead to the open file?"""
-    try:
-        return os.path.samestat(os.fstat(fd), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
 def _open_locked(path: str, how: int) -> int | None:
     """The lock file of a directory; None: it was removed meanwhile, or is locked."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -316,19 +330,18 @@ class _Held:
         while True:
             base = _node_base()
             self.root, lock = os.path.join(base, key), os.path.join(base, key + _LOCKED)
-            try:
-                if self._take(source, lock):
-                    break
-            except FileNotFoundError:  # the base was removed, since it was empty
-                if os.path.isdir(base):
-                    raise
+            if self._take(source, lock):
+                break
         _sweep_node(base, key)
 
     def _take(self, source: Source, lock: str) -> bool:
         """False: to be tried again. Those who use the directory have a shared lock, for
         as long as they like: the other kind is asked for only while there is no
         directory."""
-        fd = _open_locked(lock, fcntl.LOCK_SH)
+        try:
+            fd = _open_locked(lock, fcntl.LOCK_SH)
+        except FileNotFoundError:  # the base was removed, since it was empty
+            return False
         if fd is None:
             return False
         try:
