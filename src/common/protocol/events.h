@@ -21,7 +21,7 @@
 #define EVENT_WARNING "warning" /* likewise */
 #define EVENT_RESTORED                                                                 \
     "restored" /* the attempt starts from the checkpoint "checkpoint" */
-#define EVENT_PROGRESS "progress" /* something long goes on: this is not a hang */
+#define EVENT_PROGRESS "progress" /* of a long operation: this is not a hang */
 #define EVENT_JOINED   "joined"   /* all workers have found each other */
 #define EVENT_TOTAL    "total" /* the expected number of iterations is "iterations" */
 /* A GPU has failed: "node" is where, and "hardware" (a truth value) says whether it is the

@@ -183,7 +183,7 @@ static int columns_read(const json_t *list, struct service_column **columns, siz
         if (column_read(json_array_get(list, *n), c, err) < 0)
             return -1;
         if (name_is_there(*columns, *n, c->name))
-            return hello_wrong("two columns have one name", err);
+            return hello_wrong("two columns have the same name", err);
     }
     return 0;
 }
@@ -225,7 +225,7 @@ static int hello_take(const json_t *all, struct service_hello *hello, struct err
                          "installation",
                          (long long)json_integer_value(protocol), SERVICE_PROTOCOL);
     if (!json_is_integer(version) || json_integer_value(batch) < 0)
-        return hello_wrong("its numbers are none", err);
+        return hello_wrong("its numbers are invalid", err);
     hello->version = json_integer_value(version);
     hello->pid = json_integer_value(json_object_get(all, "pid"));
     hello->batch = (uint64_t)json_integer_value(batch);
@@ -252,7 +252,7 @@ int service_hello_read(const void *text, size_t n, struct service_hello *hello,
     *hello = (struct service_hello){.checkpoint = NULL};
     all = n > 0 ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &why) : NULL;
     rc = json_is_object(all) ? hello_take(all, hello, err)
-                             : hello_wrong("it is no JSON object", err);
+                             : hello_wrong("it is not a JSON object", err);
     json_decref(all);
     if (rc < 0)
         service_hello_clear(hello);

@@ -96,8 +96,8 @@ struct service_hello {
 /* The payload: malloc'ed, of *n bytes and a NUL. */
 int service_hello_write(const struct service_hello *hello, char **text, size_t *n,
                         struct error *err);
-/* RAYTRAIN_ECORRUPT if it is none, RAYTRAIN_ENOTSUP if it is of another protocol; then
- * there is nothing to clear. */
+/* RAYTRAIN_ECORRUPT if it is not a HELLO, RAYTRAIN_ENOTSUP if it is of another
+ * protocol; then there is nothing to clear. */
 int service_hello_read(const void *text, size_t n, struct service_hello *hello,
                        struct error *err);
 void service_hello_clear(struct service_hello *hello); /* zeroed is fine */
@@ -123,10 +123,11 @@ struct service_reader {
 void service_reader_init(struct service_reader *r, uint64_t limit);
 void service_reader_clear(struct service_reader *r);
 /*
- * Read on: an enum service_progress, or -1. The message is the caller's until the next
- * call. Memory is taken as bytes arrive, not as the header claims, and kept for the next
- * message. RAYTRAIN_ECORRUPT: what arrived is no message, and the connection is useless;
- * RAYTRAIN_ECOMM: the other end is gone, maybe in the middle of a message.
+ * Continue to read: an enum service_progress, or -1. The message is the caller's until
+ * the next call. Memory is taken as bytes arrive, not as the header claims, and kept
+ * for the next message. RAYTRAIN_ECORRUPT: what arrived is not a message, and the
+ * connection is useless; RAYTRAIN_ECOMM: the other end is gone, maybe in the middle of
+ * a message.
  */
 int service_read(struct service_reader *r, int socket, struct error *err);
 /* The payload of the complete message, which the caller frees. */
@@ -141,8 +142,8 @@ struct service_writer {
 /* Begin a message; the payload stays the caller's, and as it is until it is sent. */
 void service_writer_begin(struct service_writer *w, enum service_kind kind, uint64_t id,
                           uint64_t rows, const void *payload, uint64_t bytes);
-/* Write on: SERVICE_DONE once all is sent, SERVICE_LATER, or -1 with RAYTRAIN_ECOMM: the
- * other end is gone. */
+/* Continue to write: SERVICE_DONE once all is sent, SERVICE_LATER, or -1 with
+ * RAYTRAIN_ECOMM: the other end is gone. */
 int service_write(struct service_writer *w, int socket, struct error *err);
 
 #endif

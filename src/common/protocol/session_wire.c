@@ -193,7 +193,7 @@ static int text_receive(int socket, size_t n, struct wire_message *message,
     if (json_is_object(message->text))
         return 0;
     return error_set(err, RAYTRAIN_ECORRUPT,
-                     "a message of the session is no JSON object: %s",
+                     "a message of the session is not a JSON object: %s",
                      message->text ? "it is another value" : why.text);
 }
 

@@ -5,7 +5,7 @@
  * A message is a header of four little-endian 32-bit numbers (WIRE_MAGIC, the bytes of
  * its text, the bytes of its data, 0), then the text, a JSON object, then the data, which
  * are opaque. Descriptors travel with the header. The client sends a request and reads
- * the reply; in between the worker may ask it something, which it answers:
+ * the reply. Before the reply, the worker may ask questions, which the client answers:
  *
  *   {"op": NAME, ...}                           a request
  *   {...}                                       its reply
@@ -13,8 +13,8 @@
  *   {"ask": NAME, ...}                          a question, before the reply
  *   {"op": "answer", ...}                       its answer
  *
- * Large data do not go through the socket, but through memory of which a descriptor
- * does (memfd_create(2)).
+ * Large data do not go through the socket: they are in memory (memfd_create(2)) whose
+ * descriptor is sent.
  */
 #ifndef RAYTRAIN_PROTOCOL_SESSION_WIRE_H
 #define RAYTRAIN_PROTOCOL_SESSION_WIRE_H
