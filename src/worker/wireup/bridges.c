@@ -44,8 +44,8 @@ static int bridge_share(void *arg, unsigned round, const char *data, size_t n,
 static int bridge_fetch(void *arg, int rank, unsigned round, char **data, size_t *n,
                         struct error *err);
 
-/* What one bridge has for itself: with the prefix its keys of PMIx begin, with the
- * suffix the name of its group ends. */
+/* What differs between the bridges: the prefix of their keys of PMIx, and the suffix of
+ * the name of their group. */
 static const struct {
     const char *prefix, *suffix;
     struct pmi1_ops ops;

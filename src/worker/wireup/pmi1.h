@@ -52,8 +52,8 @@ void pmi1_destroy(struct pmi1 *p); /* NULL is fine */
  * Answer one line (without its newline; it may contain any bytes but NUL, and is
  * modified). *reply is what to send, newline included, or ""; it belongs to p, until
  * the next call. PMI1_FINISHED: the client has finalized, or asked for an abort.
- * PMI1_ERROR: not PMI-1, or an operation of the group has failed: the group cannot go
- * on.
+ * PMI1_ERROR: not PMI-1, or an operation of the group has failed: the group cannot
+ * continue.
  */
 enum pmi1_next pmi1_line(struct pmi1 *p, char *line, const char **reply,
                          struct error *err);

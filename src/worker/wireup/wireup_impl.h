@@ -23,7 +23,7 @@ struct exchanged {
     char key[];
 };
 
-/* Whom a PMI bridge serves. */
+/* The clients of PMI bridges. */
 enum bridge_kind { BRIDGE_LIBRARY, BRIDGE_CHILD, BRIDGES };
 
 struct bridge {
