@@ -39,13 +39,13 @@ int h5_is_dataset(hid_t file, const char *name, hid_t access);
 /*
  * Visit each object of the file once, from group to group in the order of the names,
  * through hard links alone. `name` begins below the root, which itself is ".". Stops
- * when `each` returns something else than 0, and returns that; -1 also if HDF5 fails.
+ * when `each` returns a value other than 0, and returns that; -1 also if HDF5 fails.
  */
 int h5_visit(hid_t file,
              int (*each)(void *arg, hid_t file, const char *name, bool is_dataset),
              void *arg);
 /* Call `each` for each link of the group, in the order of the names. Stops when it
- * returns something else than 0, and returns that; -1 also if HDF5 fails. */
+ * returns a value other than 0, and returns that; -1 also if HDF5 fails. */
 enum h5_link {
     H5_LINK_HARD,
     H5_LINK_SOFT,
