@@ -11,7 +11,7 @@
  * connects and is silent holds up the thread that serves all others. So the kernel is
  * asked for the user before libpmix reads one byte.
  *
- * After EAGAIN the listener of all these versions goes on; most other errors end it.
+ * After EAGAIN the listener of all these versions continues; most other errors end it.
  */
 #include <errno.h>
 #include <stdbool.h>

@@ -96,7 +96,7 @@ static void owner_outlive(const char *private_dir)
 }
 
 /* Handle the owner's messages: the ends of fences. Returns when the owner has closed
- * its end, and is not to be outlived any longer. */
+ * its end, and this process need not outlive it. */
 static void owner_hear(const char *private_dir)
 {
     static struct pmix_message m;
