@@ -276,7 +276,7 @@ static int batch_keep(const struct assembly *a, const struct batch *batch,
 }
 
 /* COLLECTIVE: before each batch all learn whether a rank has failed. They have the same
- * batches, unless one of them cannot read on. */
+ * batches, unless one of them fails to read. */
 static int copy_batches_exchange(struct assembly *a, struct batch_walk *walk,
                                  struct batch *batch, struct error *err)
 {

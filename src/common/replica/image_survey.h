@@ -1,6 +1,6 @@
 /*
  * image_survey.h - which images of checkpoints the nodes have, and which chunks each of
- * them holds; used by all that writes, publishes and assembles them (image_tier.h).
+ * them holds; used by the files that write, publish and assemble them (image_tier.h).
  */
 #ifndef RAYTRAIN_REPLICA_IMAGE_SURVEY_H
 #define RAYTRAIN_REPLICA_IMAGE_SURVEY_H
@@ -76,7 +76,7 @@ struct metadata_walk {
     size_t n;
     struct extent block; /* the present one: METADATA_BLOCK bytes at most */
 };
-/* Go on to the next block; false after the last. */
+/* Advance to the next block; false after the last. */
 bool metadata_next(struct metadata_walk *walk);
 
 /* The rank that reads a chunk for all: the nodes that have it take turns, and so do the

@@ -264,7 +264,7 @@ static void batch_pack(const struct image_write *s, struct batches *st)
     }
 }
 
-/* Both directions of one round. After a failed write the exchange goes on, since the
+/* Both directions of one round. After a failed write the exchange continues, since the
  * sender is waiting. */
 static int batches_exchange(struct image_write *s, struct batches *mine, int to,
                             struct batches *theirs, struct error *err)
@@ -411,7 +411,7 @@ static int leaders_bcast(const struct image_write *s, void *data, size_t n,
 }
 
 /* COLLECTIVE among the leaders of nodes: the metadata of rank 0 into every image, a block
- * after the other, and then the head. After a failed write the exchange goes on. */
+ * after the other, and then the head. After a failed write the exchange continues. */
 static int metadata_spread(const struct image_write *s, struct metadata_walk walk,
                            void *block, struct error *err)
 {

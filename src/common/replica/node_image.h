@@ -11,7 +11,8 @@
  *       checkpoint_000012.h5       the image
  *       checkpoint_000012.held     struct held_head, then one bit for each chunk
  *
- * The random id of a run (run_dir_id()) keeps stream apart, also two of one name.
+ * The random id of a run (run_dir_id()) keeps their images apart, even those of two
+ * runs with the same name.
  */
 #ifndef RAYTRAIN_REPLICA_NODE_IMAGE_H
 #define RAYTRAIN_REPLICA_NODE_IMAGE_H
