@@ -81,10 +81,10 @@ struct comm_ops {
                 struct error *err);
     /*
      * An allreduce by ranks that may have made different calls of raytrain: `call`,
-     * below COMM_CALLS, is this one's. If all have made the same, with as many elements
-     * of one type and one op, *same is true on every rank and buf is combined; else it
-     * is false on every rank, and the contents of buf are undefined. At least one byte
-     * and at most COMM_MATCHED_BYTES.
+     * below COMM_CALLS, is that of this rank. If all have made the same, with as many
+     * elements of one type and one op, *same is true on every rank and buf is combined;
+     * else it is false on every rank, and the contents of buf are undefined. At least
+     * one byte and at most COMM_MATCHED_BYTES.
      */
     int (*allreduce_matched)(struct comm *c, int call, void *buf, size_t n,
                              enum comm_type type, enum comm_op op, bool *same,

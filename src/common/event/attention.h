@@ -1,6 +1,6 @@
 /*
  * attention.h - let a request to stop interrupt other waits. The event loop receives
- * such a request itself; code that waits for a tool's answer before it goes on waits
+ * such a request itself; code that waits for a tool's answer before it continues waits
  * for both.
  */
 #ifndef RAYTRAIN_EVENT_ATTENTION_H

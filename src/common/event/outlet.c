@@ -196,7 +196,7 @@ static void text_keep(struct outlet *o, const char *text, size_t n)
     o->used += n;
 }
 
-/* Without a thread: write now or never. */
+/* Without a thread: write the text now, or drop it. */
 static void text_write(struct outlet *o, const char *text, size_t n)
 {
     struct pollfd p = {.fd = o->fd, .events = POLLOUT};

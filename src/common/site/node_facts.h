@@ -1,6 +1,6 @@
 /*
  * node_facts.h - what a process finds on its node: limits, memory, devices, the kernel.
- * Facts alone; whether they are good is judged elsewhere (launcher/check).
+ * Only facts; launcher/check judges whether they are good.
  */
 #ifndef RAYTRAIN_SITE_NODE_FACTS_H
 #define RAYTRAIN_SITE_NODE_FACTS_H
