@@ -303,7 +303,8 @@ size_t shares_snapshot_bytes(const struct shares *shares,
 
 /*
  * A snapshot is taken in three rounds. The copies from devices are started first, so that
- * they go on during those of host memory, and of these the ones for which training waits.
+ * they continue during those of host memory; among these, the ones for which training
+ * waits come first.
  */
 enum round { ROUND_CHANGES, ROUND_STAYS, ROUND_HOST, N_ROUNDS };
 
