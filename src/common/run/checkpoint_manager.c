@@ -128,7 +128,7 @@ static void cache_drop(const char *path)
     close(fd);
 }
 
-/* Open the file anew on this rank, and verify everything but the tensors, and this
+/* Open the file again on this rank; verify everything except the tensors, and this
  * rank's share of the tensors. *ck is NULL if it cannot be opened. */
 static bool looks_damaged(const struct comm *comm, const char *path,
                           raytrain_checkpoint **ck)
@@ -328,7 +328,7 @@ int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
             rc = error_set(err, why.code, "%s", why.text);
         else if (tried != TRIED_TAKEN && comm->rank == 0)
             note_add(note, arg, "checkpoint passed over: %s", why.text);
-        /* Entries from n on are done with: the damaged ones are kept there. */
+        /* Entries from n on have been tried: the damaged ones are kept there. */
         if (tried == TRIED_DAMAGED)
             iterations[total - ++n_damaged] = iteration;
     }
@@ -338,7 +338,7 @@ int checkpoint_manager_latest(struct comm *comm, const char *run_dir,
     if (rc == 0 && total > 0 && !*out)
         rc = error_set(err, RAYTRAIN_ECORRUPT,
                        "%s: none of its checkpoints is valid; the oldest: %s\n"
-                       "start anew with --fresh, or from another run's with "
+                       "start over with --fresh, or from another run's with "
                        "--resume=CHECKPOINT",
                        run_dir, why.text);
     return rc;
@@ -385,7 +385,7 @@ void checkpoint_retention(const struct checkpoint_entry *entries, size_t n,
 
 /* ---- Retention: delete the others ---- */
 
-/* Read what the checkpoint says about itself; false if it cannot be opened. */
+/* Read the metadata of the checkpoint; false if it cannot be opened. */
 static bool entry_read(const char *run_dir, int64_t iteration,
                        const struct checkpoint_config *cfg, struct checkpoint_entry *e)
 {

@@ -250,8 +250,8 @@ static uint64_t zeros_find(int fd, uint64_t size)
     return low;
 }
 
-/* The last line in text[0..n) that is no CONTINUED; `whole`: text begins with a line. NULL:
- * none. */
+/* The last line in text[0..n) that is not CONTINUED; `whole`: text begins with a line.
+ * NULL: none. */
 static const char *line_last(const char *text, size_t n, bool whole, size_t *length)
 {
     const char *end = memrchr(text, '\n', n), *start;

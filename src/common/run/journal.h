@@ -2,10 +2,11 @@
  * journal.h - a journal: records, one a line, that one process writes and another
  * follows on another node; the files DIR/NAME.0, DIR/NAME.1, ...
  *
- * A node may go on seeing the size that a file had when it first looked at it. So these
- * files do not grow: each gets its name when it has its full size, all zeros, and lines
- * replace zeros. A full file ends with the line "+", which is written once the next
- * file, twice as large, exists. A line that contains a zero is only partly visible yet.
+ * A node may continue to see the size that a file had when it first looked at it. So
+ * these files do not grow: each gets its name when it has its full size, all zeros, and
+ * lines replace zeros. A full file ends with the line "+", which is written once the
+ * next file, twice as large, exists. A line that contains a zero is not completely
+ * visible yet.
  *
  * There is one writer, and any number of readers. For each line the writer opens a file
  * write-only and closes it again: the close makes network storage send the data, and

@@ -23,8 +23,8 @@ struct logged_report {
 
 /* False: the line is not a report. line[0..n) has a NUL after it, and outlives r. */
 bool logged_report_init(struct logged_report *r, const char *line, size_t n);
-/* r's own, without the marks of a journal; NULL: it is no JSON object, or there is no
- * memory. */
+/* r's own, without the marks of a journal; NULL: it is not a JSON object, or there is
+ * no memory. */
 const json_t *logged_report_json(struct logged_report *r);
 /* r's own, an array of what each worker has reported; NULL: it is not known. */
 const json_t *logged_report_workers(struct logged_report *r);

@@ -139,7 +139,7 @@ static void line_take(void *arg, const char *line, size_t n)
     logged_report_clear(&report);
 }
 
-/* ---- result.json anew ---- */
+/* ---- A new result.json ---- */
 
 struct copy {
     FILE *out;

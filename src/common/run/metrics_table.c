@@ -101,7 +101,7 @@ static int column_grow(struct metric_column *c)
     return array_grow(&c->others, &c->room, c->n, sizeof(json_t *));
 }
 
-/* What the ranks have of a metric: of_metric has its members. */
+/* The numbers of the ranks for a metric, whose members are in of_metric. */
 static struct metric_number metric_number_read(const struct report_member *value,
                                                const struct report_members *of_metric,
                                                bool of_rank0)

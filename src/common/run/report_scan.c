@@ -84,7 +84,8 @@ static bool is_key(const struct report_member *m, const char *key, size_t n)
     return m->key_n == n && memcmp(m->key, key, n) == 0;
 }
 
-/* Deliver each member of text[0..n) until one is refused. False: it is no object. */
+/* Deliver each member of text[0..n) until one is refused. False: it is not an
+ * object. */
 static bool members_each(const char *text, size_t n,
                          bool (*take)(void *arg, const struct report_member *m),
                          void *arg)

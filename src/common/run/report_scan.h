@@ -13,7 +13,8 @@
 
 /*
  * The values of these keys of a JSON object, whose text is line[0..n), with a NUL after
- * it: NaN if there is none, infinity if it is not a number. False: the text is no object.
+ * it: NaN if there is none, infinity if it is not a number. False: the text is not an
+ * object.
  */
 bool report_scan(const char *line, size_t n, const char *const keys[], size_t n_keys,
                  double values[]);
@@ -32,7 +33,7 @@ struct report_members {
 };
 
 /* All members of the object that is text[0..n), in place of those that m had; zeros are
- * an empty one. False: the text is no object, or there is no memory. */
+ * an empty one. False: the text is not an object, or there is no memory. */
 bool report_members_read(struct report_members *m, const char *text, size_t n);
 /* NULL: there is none. The search begins at *at, where the member is expected, and *at
  * becomes the place after it. */

@@ -24,7 +24,7 @@
 
 /* ---- Lines ---- */
 
-/* A report, or NULL. A mark of a journal is no part of it. */
+/* A report, or NULL. A mark of a journal is not part of it. */
 static json_t *report_of(const char *line, size_t n)
 {
     json_t *report = n ? json_loadb(line, n, 0, NULL) : NULL;

@@ -178,11 +178,12 @@ static int run_check_owner(const char *path, struct error *err)
 
     if (link_judge(path, &why) == 0 && dir_judge(path, &why) == 0)
         return 0;
-    return error_set(err, why.code,
-                     "%s\n"
-                     "  start a run of your own: another --name or --storage; to go on "
-                     "from one of its checkpoints, name that: --resume=CHECKPOINT",
-                     why.text);
+    return error_set(
+        err, why.code,
+        "%s\n"
+        "  start a run of your own: another --name or --storage; to continue "
+        "from one of its checkpoints, name that: --resume=CHECKPOINT",
+        why.text);
 }
 
 /* The owner of the storage directory can rename the run. Root may write in the
@@ -252,7 +253,7 @@ static int exists_error(const char *path, struct error *err)
 {
     return path_error(
         err, RAYTRAIN_EINVAL, path,
-        "exists already: continue that run with --resume, set it aside and start anew "
+        "exists already: continue that run with --resume, set it aside and start over "
         "with --fresh, or give the new run another --name");
 }
 

@@ -42,7 +42,8 @@ void run_dir_leave(struct run_dir *dir);
  * back. What others have put there stays. */
 void run_dir_abandon(struct run_dir *dir, const char *set_aside);
 
-/* The directory for files of the training function, which it makes if it asks for it. */
+/* The directory for files of the training function, made when the function asks for
+ * it. */
 #define RUN_DIR_ARTIFACTS "artifacts"
 
 /* A new random token in RUN/.marker, with the configuration for the workers; *token is

@@ -26,14 +26,15 @@
 struct run_lock;
 
 /* Lock the run in the directory path. RAYTRAIN_ESTORAGE if it is locked, with host,
- * pid, Slurm job and time of the holder. To find out that a holder on another host is
- * dead takes a minute, that it lives some seconds; meanwhile a sentence about it is
- * passed to `tell` (NULL is fine). */
+ * pid, Slurm job and time of the holder. It takes a minute to find out that a holder on
+ * another host is dead, and some seconds to find out that it lives; meanwhile a
+ * sentence about it is passed to `tell` (NULL is fine). */
 int run_lock_take(const char *path, void (*tell)(const char *text),
                   struct run_lock **lock, struct error *err);
 /* Release it. NULL is fine. */
 void run_lock_release(struct run_lock *lock);
-/* The same, but first remove its file: a process that waits for it begins anew. */
+/* The same, but first remove its file: a process that waits for the lock starts
+ * over. */
 void run_lock_remove(struct run_lock *lock);
 /*
  * Touch the file from a thread, until the release. If the lock is lost, the process is
@@ -57,7 +58,7 @@ int run_lock_inherit(const char *path, int fd, long parent, struct run_lock **lo
  * by the holder: closing any descriptor of the lock releases it. */
 bool run_lock_is_held(const char *path, char holder[256]);
 
-/* What a process sees that only looks, from any host. */
+/* What a process that only looks sees, from any host. */
 enum run_lock_state {
     RUN_LOCK_FREE,
     RUN_LOCK_HELD,     /* by a live process of this host */

@@ -1,4 +1,5 @@
-/* run_pulse.h - which runs are going on, for processes that only look, from any host. */
+/* run_pulse.h - which runs are in progress, for processes that only look, from any
+ * host. */
 #ifndef RAYTRAIN_RUN_RUN_PULSE_H
 #define RAYTRAIN_RUN_RUN_PULSE_H
 

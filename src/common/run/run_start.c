@@ -63,7 +63,7 @@ static int hash_read(int fd, const char *path, uint64_t n, bool (*go_on)(void *a
     return rc;
 }
 
-/* How much of a file of this length tells its contents? */
+/* The number of bytes that identify the contents of a file of this length. */
 static uint64_t telling_bytes(const char *path, uint64_t length)
 {
     return checkpoint_is_one(path) && length >= HEAD_BYTES ? HEAD_BYTES : length;

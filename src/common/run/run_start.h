@@ -31,12 +31,12 @@ struct run_start {
     struct error foreign; /* not RAYTRAIN_OK: why the path may only be shown */
 };
 
-/* Of the run in a directory, by its records; one by an earlier version has the path
- * alone, in run.cfg. */
+/* The start of the run in a directory, from its records; a run of an earlier version
+ * only has the path, in run.cfg. */
 int run_start_read(const char *run_dir, struct run_start *start, struct error *err);
-/* Of a run that is about to start from this file (NULL: from none). All of the file may
- * be read: go_on(arg) is asked now and then, and false ends that, without a hash; go_on
- * may be NULL. */
+/* The start of a run that is about to start from this file (NULL: from none). All of
+ * the file may be read: go_on(arg) is called from time to time, and if it returns false
+ * the reading ends without a hash. go_on may be NULL. */
 int run_start_measure(const char *path, bool (*go_on)(void *arg), void *arg,
                       struct run_start *start, struct error *err);
 void run_start_clear(struct run_start *start);
