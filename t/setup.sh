@@ -45,8 +45,9 @@ export LD_LIBRARY_PATH
 
 # If a test fails, the ends of what its commands printed, and of the text files in its directory
 # that it has written, follow its result: a grep or a comparison that fails says little without.
-test_said=$SHARNESS_TEST_DIRECTORY/.said.$$
-test_began=$SHARNESS_TEST_DIRECTORY/.began.$$
+# A process id alone is not unique: each cluster has its own.
+test_said=$SHARNESS_TEST_DIRECTORY/.said.${0##*/}.$$
+test_began=$SHARNESS_TEST_DIRECTORY/.began.${0##*/}.$$
 files_written () {
 	find . -maxdepth 1 -type f -newer "$test_began" -size -128k | LC_ALL=C sort |
 	while read -r file; do
@@ -74,7 +75,7 @@ fi
 # Processes that a failed test leaves running hold the pipe for its results open, and
 # `make check` would wait for them forever.
 end_jobs () {
-	left=$SHARNESS_TEST_DIRECTORY/.jobs.$$
+	left=$SHARNESS_TEST_DIRECTORY/.jobs.${0##*/}.$$
 	jobs -p >"$left"
 	while read -r job; do
 		kill -KILL "$job" 2>/dev/null
