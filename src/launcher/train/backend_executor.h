@@ -22,7 +22,7 @@ struct run_outcome {
     struct failure_log log; /* of RUN_FAILED: of the worker to blame */
     bool by_node; /* of CAUSE_PREEMPTED: it was a worker's node, not the job */
     bool
-        /* of CAUSE_PREEMPTED: max_preemptions do not allow to go on in this job */
+        /* of CAUSE_PREEMPTED: max_preemptions do not allow to continue in this job */
         used_up;
     /* of RUN_STOPPED: as the call before, which was stopped as well, it has made no new
      * checkpoint, or part of a prediction */

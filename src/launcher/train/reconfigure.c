@@ -50,7 +50,7 @@ static int change_refuse(const char *run_dir, const char *before, const char *no
         err, RAYTRAIN_EINVAL,
         "%s is a run of %s, not of %s: a run continues with its own training "
         "function\n"
-        "  to start anew: another --name, or --fresh, which sets that run aside%s",
+        "  to start over: another --name, or --fresh, which sets that run aside%s",
         run ? run : "this", quote(before, old), quote(now, new), from);
     free(shown);
     free(checkpoint);

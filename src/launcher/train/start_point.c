@@ -39,7 +39,7 @@ static int fail_gone(const struct found *f, struct error *err)
     return error_set(err, RAYTRAIN_ESTORAGE,
                      "cannot find %s: %s: the run %s was started from it, and has no "
                      "checkpoint of its own yet\n"
-                     "  put the file back and run the same line again, or start anew: "
+                     "  put the file back and run the same line again, or start over: "
                      "another --name, or --fresh, which sets that run aside",
                      quote(f->start.path, path), strerror(errno),
                      quote(f->run_dir, run));

@@ -43,7 +43,7 @@ static int requeue_fits(const struct trainer *trainer, struct error *err)
     if (!trainer->cfg->run_config.requeue_on_stop || !trainer->opt->fresh)
         return 0;
     return error_set(err, RAYTRAIN_EINVAL,
-                     "--requeue-on-stop continues a run, and --fresh starts anew; give "
+                     "--requeue-on-stop continues a run, and --fresh starts over; give "
                      "the new run another --name in place of --fresh");
 }
 
@@ -62,7 +62,7 @@ static int run_check(const struct trainer *trainer, struct error *err)
     if (!opt->fresh && access(path, F_OK) == 0)
         rc = error_set(err, RAYTRAIN_EINVAL,
                        "%s exists already: continue that run with --resume, set it "
-                       "aside and start anew with --fresh, or give the new run another "
+                       "aside and start over with --fresh, or give the new run another "
                        "--name",
                        quote(path, quoted));
     free(path);

@@ -4,7 +4,7 @@
  * They wait for each other in PMIx and in MPI, which report neither a worker that never
  * arrives nor a message that was lost. So a group that has not come together within
  * start_timeout_s is asked for its stacks, which go into the logs, and is then killed
- * and started anew.
+ * and started again.
  *
  * That time begins when workers run on all nodes, which their logs show: before that
  * Slurm may run a prolog on some node for minutes.
