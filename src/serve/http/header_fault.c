@@ -28,7 +28,8 @@ struct header_look {
     /* The memory of the header: libmicrohttpd parses it where it has been received. */
     const char *begin, *end; /* NULL: it is not known */
     const char *at;          /* the end of what has been looked at */
-    bool has_rest;           /* there are bytes that are part of no name and no value */
+    bool has_rest;           /* there are bytes that belong to neither a name nor a
+                              * value */
 };
 
 /* ---- The memory of a header ---- */
@@ -49,7 +50,7 @@ static bool is_gap(const char *at, const char *end)
     return true;
 }
 
-/* The name of a value that goes on in a second line is in other memory. */
+/* The name of a value that continues in a second line is in other memory. */
 static void memory_look(struct header_look *look, const char *name, const char *value,
                         size_t n)
 {
@@ -146,7 +147,7 @@ static const char *header_of(struct MHD_Connection *connection, const char *name
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* libmicrohttpd would take all that comes until the connection is closed for the body.
+/* libmicrohttpd would take everything up to the end of the connection as the body.
  */
 static int length_fault(struct MHD_Connection *connection,
                         const struct request_line *line, const char **why)
@@ -182,9 +183,8 @@ int header_fault(struct MHD_Connection *connection, const struct request_line *l
     if (look.at && !look.has_rest)
         look.has_rest = !is_gap(look.at, look.end);
     if (look.has_rest) {
-        *why =
-            "a NUL is in the header, or a value in it goes on in a second line; send "
-            "each header in one line of text";
+        *why = "a NUL is in the header, or a value in it continues in a second line; "
+               "send each header in one line of text";
         return 400;
     }
     if (is_twice(&look, why))

@@ -28,8 +28,8 @@ struct listening {
  */
 int listening_open(const char *text, bool has_token, struct listening *a,
                    struct error *err);
-/* Write to buf, of PATH_MAX + 8 bytes, the full address that `text` stands for: a port
- * alone is one of 127.0.0.1. */
+/* Write to buf, of PATH_MAX + 8 bytes, the full address that `text` stands for: without
+ * a host it is a port of 127.0.0.1. */
 void listening_in_full(const char *text, char *buf);
 /* Like a->text, but with the name that the user has written, if it is one, since
  * certificates contain names. Written to buf, of PATH_MAX + 8 bytes. */

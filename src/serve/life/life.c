@@ -183,7 +183,8 @@ static void on_lost(void *arg, struct live_model *m, const struct error *why)
     if (l->env.ending) /* it was signalled, too */
         return;
     if (l->front && !all_dead(l)) {
-        live_model_say(m, "no worker is left: %s; the other models go on", why->text);
+        live_model_say(m, "no worker is left: %s; the other models continue",
+                       why->text);
         return;
     }
     error_set(&err, why->code, "no worker is left: %s", why->text);

@@ -4,7 +4,7 @@
  * it answers what it has accepted, and ends its workers.
  *
  * Models have only the front in common. Once the service answers, a model whose workers
- * cannot be started again gets 503, and the others go on.
+ * cannot be started again gets 503, and the others continue.
  */
 #ifndef RAYTRAIN_LIFE_LIFE_H
 #define RAYTRAIN_LIFE_LIFE_H

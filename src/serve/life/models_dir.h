@@ -1,7 +1,7 @@
 /*
  * models_dir.h - the directory of --models: each entry is a model, which is a run's
  * directory, a checkpoint, or a link to one of these. The model has the name of the
- * entry, without ".h5". NAME.cfg is the configuration of the model NAME alone.
+ * entry, without ".h5". NAME.cfg is a configuration for the model NAME only.
  */
 #ifndef RAYTRAIN_LIFE_MODELS_DIR_H
 #define RAYTRAIN_LIFE_MODELS_DIR_H
