@@ -1,4 +1,4 @@
-/* commands.c - the configuration, and the commands with which to go on from the run. */
+/* commands.c - the configuration, and the commands to type next. */
 #include "config.h"
 
 #include "page/sections.h"
@@ -98,7 +98,7 @@ void commands_write(FILE *out, const struct facts *f)
     const char *best = string_of(f->run, "best_checkpoint");
 
     fputs("<section id=\"commands\" aria-labelledby=\"commands-title\">"
-          "<h2 id=\"commands-title\">Go on from here</h2>\n",
+          "<h2 id=\"commands-title\">Next steps</h2>\n",
           out);
     if (f->config && strcmp(f->status, "running") != 0 &&
         strcmp(f->status, "finished") != 0) {

@@ -443,7 +443,7 @@ static void compared_metrics_write(FILE *out, const struct compared *c)
 static void compared_commands_write(FILE *out, const struct compared *c)
 {
     fputs("<section id=\"commands\" aria-labelledby=\"commands-title\">"
-          "<h2 id=\"commands-title\">Go on from here</h2>\n"
+          "<h2 id=\"commands-title\">Next steps</h2>\n"
           "<div class=\"command\"><h3>Look at them in a terminal</h3>"
           "<pre tabindex=\"0\">raytrain-inspect --compare",
           out);

@@ -1,6 +1,4 @@
-/*
- * document.h - an HTML page from its first to its last line, around what is on it.
- */
+/* document.h - an HTML page from its first to its last line, around its contents. */
 #ifndef RAYTRAIN_PAGE_DOCUMENT_H
 #define RAYTRAIN_PAGE_DOCUMENT_H
 

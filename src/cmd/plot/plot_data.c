@@ -87,7 +87,7 @@ static struct plot_point point_fit(const struct source *s, struct plot_point p,
 }
 
 /* Append the lowest and the highest of the rows in [from, to), in order; a gap if there
- * is no number. */
+ * are no numbers. */
 static void bucket_add(const struct source *s, size_t from, size_t to,
                        struct plot_curve *c, size_t *left_out)
 {
