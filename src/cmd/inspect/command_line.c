@@ -206,7 +206,7 @@ static int pairs_check(unsigned given, struct error *err)
         {JSON, CSV, "--json and --csv are two forms of output: give one of them"},
         {VERIFY, CSV, "--verify cannot be combined with --csv"},
         {CSV, HEAD | SETTING, "--csv is for runs, --head and --set are for datasets"},
-        {VERIFY, HEAD | SETTING, "--head and --set are for datasets alone"},
+        {VERIFY, HEAD | SETTING, "--head and --set are for datasets only"},
     };
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)

@@ -1,5 +1,5 @@
 /* csv_output.h - tables as CSV (RFC 4180), but with lines that end in a newline
- * alone. */
+ * without a carriage return. */
 #ifndef RAYTRAIN_INSPECT_CSV_OUTPUT_H
 #define RAYTRAIN_INSPECT_CSV_OUTPUT_H
 

@@ -57,7 +57,7 @@ static json_t *nested_json(const raytrain_tensor *row, int d, const unsigned cha
     return list;
 }
 
-/* The bytes may be any, also not UTF-8. */
+/* The bytes need not be UTF-8. */
 static json_t *bytes_json(const char *bytes, size_t n)
 {
     char *text = strndup(bytes, n);

@@ -1,4 +1,4 @@
-/* element_value.c - elements of all types, also float16 and bfloat16, as long
+/* element_value.c - elements of all types, including float16 and bfloat16, as long
  * doubles. */
 #include "inspect/element_value.h"
 

@@ -1,4 +1,5 @@
-/* follow.h - how a view that follows a run learns whether it goes on or is over. */
+/* follow.h - how a view that follows a run learns whether the run is in progress or
+ * over. */
 #ifndef RAYTRAIN_INSPECT_FOLLOW_H
 #define RAYTRAIN_INSPECT_FOLLOW_H
 
