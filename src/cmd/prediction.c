@@ -111,7 +111,7 @@ int prediction_function(struct train_config *cfg, struct error *err)
     return 0;
 }
 
-/* ---- What is for trainings alone ---- */
+/* ---- What only trainings use ---- */
 
 static void datasets_reduce(struct train_config *cfg)
 {

@@ -109,7 +109,7 @@ static bool is_of_fit(void)
     return getenv("RAYTRAIN_FIT") != NULL;
 }
 
-/* What to type to go on; saved: there is a checkpoint to go on from. */
+/* What to type to continue; saved: there is a checkpoint to continue from. */
 static const char *what_next(const struct options *opt, bool saved)
 {
     if (is_of_fit())
@@ -212,8 +212,8 @@ static int give_json(const json_t *result)
     return result_path ? keep_json(result, result_path) : print_json(result);
 }
 
-/* Why the run stopped, and how it goes on. Nothing is printed after this: a requeued
- * job is killed, and this process with it. */
+/* Why the run stopped, and how to continue it. Nothing is printed after this: a
+ * requeued job is killed, and this process with it. */
 static int conclude_stop(const struct trainer *trainer,
                          const struct run_outcome *outcome, bool saved)
 {
@@ -249,7 +249,7 @@ static int conclude_stop(const struct trainer *trainer,
         program_say("%s: %s; job %s goes back to the queue\n", name, why, job.name);
     else if (!quiet)
         program_say(
-            "%s: %s; %s%s to go on%s\n", name, why, what_next(trainer->opt, saved),
+            "%s: %s; %s%s to continue%s\n", name, why, what_next(trainer->opt, saved),
             outcome->used_up ? " in another job" : "",
             outcome->failure.cause == CAUSE_PREEMPTED && !outcome->by_node &&
                     !outcome->used_up
@@ -278,7 +278,7 @@ static int conclude(const struct program *program, const struct trainer *trainer
 
     if (again && !opt->quiet)
         program_say("%s: this run has finished already; nothing to do\n"
-                    "  --fresh starts it anew, other settings continue it\n",
+                    "  --fresh starts it over, other settings continue it\n",
                     name);
     if (outcome->status == RUN_FAILED)
         print_failure(program, trainer, outcome, saved);
@@ -290,7 +290,7 @@ static int conclude(const struct program *program, const struct trainer *trainer
     case RUN_STOPPED:
         if (outcome->missing[0]) {
             program_say("%s: stopped: %s\n"
-                        "  %s in an allocation with enough nodes to go on\n",
+                        "  %s in an allocation with enough nodes to continue\n",
                         name, outcome->missing, what_next(opt, saved));
             return error_exit_status(RAYTRAIN_ESTOPPED);
         }
@@ -313,10 +313,10 @@ static int conclude_allocation(const struct program *program, const struct optio
             "%s: what ran inside the allocation ended before the run did: %s was "
             "killed "
             "there, or salloc was\n"
-            "  to go on, %s\n",
+            "  to continue, %s\n",
             name, name, next);
     else if (end->settled && end->exit_status == error_exit_status(RAYTRAIN_ESTOPPED))
-        program_say("%s: stopped on request; %s to go on\n", name, next);
+        program_say("%s: stopped on request; %s to continue\n", name, next);
     else if (end->settled)
         program_say(
             "%s: the run has %s; what ran inside the allocation was killed after "
@@ -554,7 +554,7 @@ int program_main(const struct program *program, int argc, char *argv[])
     signals_restore();
     hangup_restore();
     /* Exceeding a limit on file sizes is reported as an error instead of killing the
-     * process, and a run goes on when its output is not read. */
+     * process, and a run continues when its output is not read. */
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     batch_patience_set(PATIENCE_S, refusal_say);

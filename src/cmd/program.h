@@ -10,8 +10,8 @@
 struct program {
     const char *name;
     const char *noun; /* what it does, such as "training" */
-    /* After a failure with something saved, such as "to go on from ..."; NULL: another
-     * process goes on. */
+    /* After a failure with something saved, such as "to continue from ..."; NULL:
+     * another process continues. */
     const char *go_on;
     /* A run that ended early has saved something, even without a checkpoint. */
     bool always_saves;

@@ -94,7 +94,7 @@ static int predict_finish(const struct options *opt, const struct train_config *
     if (access(cfg->predict.output, F_OK) < 0)
         rc = error_set(err, RAYTRAIN_ENOTFOUND,
                        "%s is gone, which this prediction has made before; --fresh "
-                       "makes it anew",
+                       "makes it again",
                        quote(cfg->predict.output, quoted));
     else if (!opt->keep_run && !is_inner)
         rc = fs_remove_tree(run, err);
@@ -107,7 +107,7 @@ int main(int argc, char *argv[])
     const struct program program = {
         .name = "raytrain-predict",
         .noun = "prediction",
-        .go_on = "to go on with the parts that are missing",
+        .go_on = "to continue with the parts that are missing",
         .always_saves = true,
         .parse = options_parse_predict,
         .help = options_help_predict,

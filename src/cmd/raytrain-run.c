@@ -21,7 +21,7 @@ int main(int argc, char *argv[])
     const struct program program = {
         .name = "raytrain-run",
         .noun = "training",
-        .go_on = "to go on from the latest checkpoint",
+        .go_on = "to continue from the latest checkpoint",
         .parse = options_parse,
         .help = options_help,
         .settle = training_settle,
