@@ -79,7 +79,7 @@ static void entries_free(struct dirent **list, int n)
     free(list);
 }
 
-/* Is the rest of the name, behind the prefix, a number? */
+/* Is the rest of the name, after the prefix, a number? */
 static bool is_numbered(const char *name, const char *prefix)
 {
     const char *digits = name + strlen(prefix);

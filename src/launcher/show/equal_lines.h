@@ -20,8 +20,8 @@ struct equal_lines *equal_lines_create(int workers, int chosen, equal_lines_emit
                                        void *arg);
 void equal_lines_add(struct equal_lines *e, int rank, bool is_error, const char *text,
                      size_t n);
-/* Emit the lines that have waited long enough for other ranks; all: also the others.
- * True: no line is waiting any more. */
+/* Emit the lines that have waited long enough for other ranks, or all lines. True: no
+ * line is waiting any more. */
 bool equal_lines_flush(struct equal_lines *e, bool all);
 /* Drops lines that were not emitted. NULL is fine. */
 void equal_lines_destroy(struct equal_lines *e);

@@ -25,7 +25,7 @@ static char what_text[64]; /* "allocation 4711": one per process */
 
 /* ---- Names and CPUs ---- */
 
-/* "4(x3),2": the next count and its repetitions; *p moves behind it. -1: malformed. */
+/* "4(x3),2": the next count and its repetitions; *p moves past it. -1: malformed. */
 static int counts_next(const char **p, int *count, int *times)
 {
     char *end;

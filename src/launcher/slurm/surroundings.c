@@ -135,7 +135,7 @@ int surroundings_check(const struct surroundings *s, struct error *err)
                          "this allocation is heterogeneous: it has %d components, and "
                          "a run can use only one\n"
                          "  use an allocation requested without \":\", or --launcher "
-                         "local for this machine alone",
+                         "local for this machine only",
                          s->components);
     return 0;
 }

@@ -35,8 +35,8 @@ static int owner_check(const char *path, struct error *err)
     return rc;
 }
 
-/* A job that Slurm has requeued has the variable, and the file no more: the run has its copy
- * by then. */
+/* A job that Slurm has requeued still has the variable, but not the file: the run has
+ * its copy by then. */
 static int copy_work(void *arg, json_t **answer, struct error *err)
 {
     const struct run *run = arg;

@@ -62,7 +62,7 @@ static void quiet_count(struct hang *h, const struct watch_view *view)
     if (h->asked)
         callback_note(
             view->callbacks,
-            "the workers went on after %.0f s; the workers' logs show where they "
+            "the workers continued after %.0f s; the workers' logs show where they "
             "were meanwhile",
             h->quiet);
     h->last_sign = sign;
