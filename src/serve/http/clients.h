@@ -50,7 +50,8 @@ void clients_destroy(struct clients *clients); /* all have been removed; NULL is
 /* The caller still owns the socket. NULL: there is no slot or no memory, and the socket
  * has been shut down. */
 struct client *clients_add(struct clients *clients, int fd, double now);
-/* Call this before the socket is closed. NULL is fine, also in the next functions. */
+/* Call this before the socket is closed. NULL is fine, here and in the next
+ * functions. */
 void clients_remove(struct clients *clients, struct client *c);
 void clients_set(struct clients *clients, struct client *c, enum client_state state,
                  double now);

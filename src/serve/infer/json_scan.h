@@ -34,7 +34,7 @@ const char *json_kind(char first);
 
 /* Enter a list or an object. */
 bool json_scan_open(struct json_scan *s, char bracket);
-/* Go to its next value; false after the last one, and then the scanner is behind the
+/* Go to its next value; false after the last one: then the scanner is past the
  * bracket. */
 bool json_scan_more(struct json_scan *s, char bracket, bool *first);
 /* Read the key of a member, and its colon: returns which of at most 32 keys it is, n
@@ -48,7 +48,7 @@ bool json_scan_string(struct json_scan *s, char *to, size_t room, size_t *n);
 bool json_scan_bool(struct json_scan *s, bool *value);
 /* Read a number without point and exponent, from INT64_MIN to INT64_MAX. */
 bool json_scan_integer(struct json_scan *s, int64_t *value);
-/* Find the bytes of a number: returns where they begin, with s->at behind them. NULL:
+/* Find the bytes of a number: returns where they begin, with s->at after them. NULL:
  * there is no number. */
 const char *json_scan_number(struct json_scan *s, double *value);
 

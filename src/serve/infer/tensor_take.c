@@ -23,7 +23,7 @@ static int refuse_shape(struct request_parse *p, const struct request_tensor *t,
         shape_text(t->shape[0], &as, given);
     shape_text(-1, c, own);
     if (c->kind == INFER_NUMBERS && t->ndim == c->row.ndim)
-        hint = ": the first dimension is the number of rows, also of one";
+        hint = ": the first dimension is the number of rows, even for one row";
     return refuse(p->why, 400, "input %s has shape %s, and the model takes %s%s",
                   quote(t->name, name), given, own, hint);
 }

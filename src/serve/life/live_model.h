@@ -54,7 +54,7 @@ struct live_model {
     bool is_dead;   /* the present version has no workers, and gets none */
 };
 
-/* Start its workers. After a failure, too, call live_model_clear(). */
+/* Start its workers. Call live_model_clear() even after a failure. */
 int live_model_begin(struct live_model *m, const struct live_env *env, int index,
                      struct error *err);
 /* Workers have connected or ended. */

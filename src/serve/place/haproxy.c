@@ -23,7 +23,7 @@ struct writing {
 /*
  * A prediction can be repeated safely, so it is tried again on another server,
  * regardless of how the first one failed. HAProxy can do so if its buffer holds the
- * whole request; hence the size of the buffers.
+ * whole request, which determines the size of the buffers.
  */
 static const char head[] =
     "global\n"
