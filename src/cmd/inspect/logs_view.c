@@ -1,8 +1,8 @@
 /*
  * logs_view.c - print what the workers of the newest attempt have written, each line
  * after the name of its rank, or of its node if all ranks of a node share a log. The
- * rank that failed comes first. With --follow, lines are printed as they come, also
- * those of later attempts.
+ * rank that failed comes first. With --follow, lines are printed as they come,
+ * including those of later attempts.
  */
 #include "config.h"
 

@@ -23,7 +23,7 @@
 #define MARKED_MAX     60 /* up to this many points have a mark each */
 
 /* The colours of lines; further runs have them again, with dashes. All are
- * distinguishable on white, also by people who are colour-blind. */
+ * distinguishable on white, even for people who are colour-blind. */
 static const char *const colours[] = {"#0067a3", "#c24a00", "#00805c", "#b0468a",
                                       "#8a6a00", "#6a54d1", "#12161b", "#7d8896"};
 #define COLOURS (sizeof colours / sizeof *colours)
