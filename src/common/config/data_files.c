@@ -120,7 +120,7 @@ static void names_describe(const char *format, char *text, size_t size)
 
 /* ---- The list ---- */
 
-/* Takes ownership of path, also on failure. NULL: there was no memory for it. */
+/* Takes ownership of path, even on failure. NULL: there was no memory for it. */
 static int path_add(char ***list, size_t *n, char *path, struct error *err)
 {
     char **grown = path ? reallocarray(*list, *n + 1, sizeof *grown) : NULL;

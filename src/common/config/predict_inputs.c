@@ -150,7 +150,7 @@ static int input_check(const struct predict_inputs *inputs,
     return 0;
 }
 
-/* Takes ownership of the input, also on failure. */
+/* Takes ownership of the input, even on failure. */
 static int input_add(struct predict_inputs *inputs, struct predict_input *in,
                      const struct config_node *node, const struct config_where *where)
 {

@@ -4,7 +4,7 @@
  * A handler runs when its descriptor is readable, one after the other in the order in
  * which they were added, and must not block. Children are waited for by their
  * descriptors (util/child.h), periods by timers. There are no threads and no locks:
- * all calls, also those from handlers, come from the thread that runs the loop.
+ * all calls, including those from handlers, come from the thread that runs the loop.
  */
 #ifndef RAYTRAIN_EVENT_EVENT_LOOP_H
 #define RAYTRAIN_EVENT_EVENT_LOOP_H

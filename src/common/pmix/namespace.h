@@ -29,7 +29,7 @@ void pmix_group_clear(struct pmix_group *g); /* may be zeroed */
 int pmix_group_local_size(const struct pmix_group *g);
 
 /* Make the arguments of PMIx_server_register_nspace(). `dir` is for files of the ranks
- * of this node. The caller frees *info, an array of *n, also after a failure. */
+ * of this node. The caller frees *info, an array of *n, even after a failure. */
 pmix_status_t pmix_group_describe(const struct pmix_group *g, const char *nspace,
                                   const char *dir, pmix_info_t **info, size_t *n);
 

@@ -4,7 +4,7 @@
  * observer, completed on its way, judged, and stored as it is.
  *
  *   a worker     LOG_DIR/error.json, of the first rank that fails (rank/failure_record.h)
- *   an attempt   LOG_DIR/attempt.json, also of one that was stopped
+ *   an attempt   LOG_DIR/attempt.json, even if it was stopped
  *   a run        the Result, if it failed
  */
 #ifndef RAYTRAIN_PROTOCOL_FAILURE_H

@@ -15,7 +15,7 @@
 
 #include "util/error.h"
 
-/* nodes is stolen, also on failure; deadline: Unix time, 0: not known. */
+/* nodes is stolen, even on failure; deadline: Unix time, 0: not known. */
 int preemption_notice_write(const char *log_dir, json_t *nodes, double deadline,
                             struct error *err);
 int preemption_notice_write_end(const char *log_dir, double deadline,

@@ -75,8 +75,8 @@ int held_read(const struct image_dir *dir, int64_t iteration,
 /* The iterations of images, complete or not, newest first: at most `max` of them.
  * Returns how many. */
 int image_list(const struct image_dir *dir, int64_t *iterations, int max);
-/* Remove everything except images of iterations after `upto` and their lists: also the
- * temporary files of a process that was killed. */
+/* Remove everything except images of iterations after `upto` and their lists, including
+ * the temporary files of a process that was killed. */
 void image_tidy(const struct image_dir *dir, int64_t upto);
 
 #endif

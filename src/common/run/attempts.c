@@ -12,7 +12,7 @@
 #include "run/run_dir.h"
 #include "util/run_record.h"
 
-/* The part of a report that is needed here. All reports are read, also those that do
+/* The part of a report that is needed here. All reports are read, even those that do
  * not count. */
 struct reported {
     int attempt;

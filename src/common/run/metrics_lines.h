@@ -15,8 +15,8 @@
  * Rank 0 of the workers writes reports to the journal of their attempt,
  * LOG_DIR/reports.0 and so on. The launcher collects them from there into result.json
  * (metrics_collector.h): it may be on another node, which does not see files grow (journal.h). The latest
- * reports may be in the journal alone, also after a launcher has died, until the next
- * one starts: so readers of reports read both.
+ * reports may be only in the journal, even after a launcher has died, until the next
+ * one starts; so readers of reports read both.
  */
 #define METRICS_JOURNAL "reports"
 /* A key of a report in a journal: it counts only if there is none of its iteration. Not a

@@ -508,12 +508,11 @@ int run_lock_check(const struct run_lock *lock, struct error *err)
             "  Leave the run to that one, or end it and continue with --resume",
             shown ? shown : LOCK_NAME, holder[0] ? holder : "which is gone");
     else
-        error_set(
-            err, RAYTRAIN_ESTORAGE,
-            "the lock %s is gone: the run directory was moved or removed while the "
-            "run was going on.\n"
-            "  Put it back and continue with --resume, or start over",
-            shown ? shown : LOCK_NAME);
+        error_set(err, RAYTRAIN_ESTORAGE,
+                  "the lock %s is gone: the run directory was moved or removed during "
+                  "the run.\n"
+                  "  Put it back and continue with --resume, or start over",
+                  shown ? shown : LOCK_NAME);
     free(shown);
     return -1;
 }

@@ -7,7 +7,7 @@
 /* *text is malloc'ed: standard output and standard error, without a final newline.
  * RAYTRAIN_ENOTFOUND if there is no such command, RAYTRAIN_EFAILED if it fails,
  * RAYTRAIN_ESTOPPED if it took too long and was killed; *text is set then. Any thread
- * may call it, also while others do: child_spawn() starts the command. */
+ * may call it, even while others do: child_spawn() starts the command. */
 int command_output(char *const *argv, double limit_s, char **text, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * descriptors.h - close many descriptors at once, also on kernels without close_range
+ * descriptors.h - close many descriptors at once, even on kernels without close_range
  * (before Linux 5.9, or 5.11 for CLOSE_RANGE_CLOEXEC).
  *
  * Both functions only make system calls: they may be called between fork, or vfork, and

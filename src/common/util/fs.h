@@ -34,7 +34,7 @@ int fs_mkdirs(const char *path, mode_t mode, struct error *err);
 /* The same, and the new directories survive a crash. */
 int fs_mkdirs_durable(const char *path, mode_t mode, struct error *err);
 
-/* Replace path by these bytes, durably: a reader sees the old file or the new one, also
+/* Replace path by these bytes, durably: a reader sees the old file or the new one, even
  * after a crash. On failure the old one remains, and no temporary file is left. */
 int fs_write_atomic(const char *path, const void *data, size_t n, mode_t mode,
                     struct error *err);

@@ -24,10 +24,10 @@ bool process_reap(pid_t child, double seconds, int *wait_status);
 /* When a process started, in clock ticks since boot. 0: there is no such process, or it
  * has ended. */
 unsigned long long process_birth(pid_t pid);
-/* Is it stopped, by SIGSTOP and the like or by a debugger? False also if there
- * is none. */
+/* Is it stopped, by SIGSTOP and the like or by a debugger? False if it does not
+ * exist. */
 bool process_is_stopped(pid_t pid);
-/* Does one of its threads have a CPU, or wait for one? False also if there is none. */
+/* Does one of its threads have a CPU, or wait for one? False if it does not exist. */
 bool process_is_runnable(pid_t pid);
 
 /* Any process, not just a child. */

@@ -8,7 +8,7 @@
  * For a few milliseconds of MPI_Init, while the ranks of a node meet in it, MPI and UCX
  * have names for their shared memory in /dev/shm. A rank that is killed at that moment
  * leaves the name behind, and the memory with it. Unlink such files of this user that
- * no process has open or mapped any more. This is safe at any time, also while MPI
+ * no process has open or mapped any more. This is safe at any time, even while MPI
  * programs run. It never fails; at worst a file remains.
  */
 void shm_tidy(void);

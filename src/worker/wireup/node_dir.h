@@ -1,10 +1,10 @@
 /*
  * node_dir.h - a private directory (0700) of this process on its node.
  *
- * It lies in the directory of the PMIx server, which removes it with all that is in it,
- * also if this process is killed. If that directory is not private or has a long path,
- * a directory of its own is made; if this process is killed, that remains until the
- * next worker on the node makes one.
+ * It lies in the directory of the PMIx server, which removes it with its contents, even
+ * if this process is killed. If that directory is not private or has a long path, a
+ * directory of its own is made; if this process is killed, that remains until the next
+ * worker on the node makes one.
  */
 #ifndef RAYTRAIN_WIREUP_NODE_DIR_H
 #define RAYTRAIN_WIREUP_NODE_DIR_H
