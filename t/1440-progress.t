@@ -237,7 +237,7 @@ test_expect_success TMUX 'after Ctrl-Z and fg, the block is drawn below what was
 # What a shell finds: no attribute set, a cursor that is visible, a screen that scrolls.
 test_expect_success TMUX 'the terminal is sane after kill -9 of raytrain-run' '
 	typed "clear; stty -a >\"$PWD/stty.before\"" && start killed && eventually shows elapsed &&
-	kill -9 $(pgrep -f "raytrain-run .*--name killed .*$train" | head -n 1) &&
+	kill -9 $(pgrep -o -f "raytrain-run .*--name killed .*$train") &&
 	eventually test -s status && eventually no_process_left &&
 	typed "echo all is well" && eventually shows "^all is well" && shows elapsed &&
 	pane capture-pane -p -e | sed -n "/^all is well/p" >line && no_control line &&
