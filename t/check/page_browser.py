@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 import zlib
@@ -76,7 +77,27 @@ class Browser:
             except ProcessLookupError:
                 pass
             self.driver.wait()
+            # A process that is killed may still write there for a moment.
+            while processes := self.processes():
+                for pid in processes:
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                time.sleep(0.01)
             shutil.rmtree(self.directory, ignore_errors=True)
+
+    def processes(self):
+        """Those that have the directory of this browser in their command line."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as file:
+                    if self.directory.encode() in file.read():
+                        found.append(int(pid))
+            except OSError:
+                pass  # it has just ended
+        return found
 
     def ask(self, path, body=None):
         request = urllib.request.Request(
