@@ -114,7 +114,8 @@ test_expect_success 'workers that are killed are started again, and requests are
 	grep "is started again\|killed\|ended with status" err
 '
 test_expect_success 'a worker that is stopped is replaced, and its requests are answered by the other' '
-	load && answered 50 && stopped=$(worker_pids | head -n 1) && kill -STOP "$stopped" &&
+	eventually two_workers && load && answered 50 &&
+	stopped=$(worker_pids | head -n 1) && kill -STOP "$stopped" &&
 	eventually grep "no sign of life for 3 s" err && eventually is_gone "$stopped" &&
 	answered 50 && eventually two_workers && end_load && ! grep -v ok answers
 '
