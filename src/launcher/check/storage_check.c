@@ -25,7 +25,7 @@
 #define WRITTEN     ((size_t)16 << 20)
 #define FREE_LOW    ((double)(1ull << 30))
 #define INODES_LOW  1000
-#define SPEED_LOW   20e6 /* bytes a second */
+#define SPEED_LOW   20e6 /* bytes per second */
 #define SYNC_HIGH_S 0.1
 
 /* ---- The directory ---- */

@@ -13,7 +13,7 @@
 
 #define STEP_S 15.0
 
-/* One task a node, with one CPU. */
+/* One task per node, with one CPU. */
 static int plan_make(const struct placement *of, struct placement *plan)
 {
     *plan = (struct placement){

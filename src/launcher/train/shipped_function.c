@@ -1,4 +1,5 @@
-/* shipped_function.c - copies the file of RAYTRAIN_FIT; its content is Python's affair. */
+/* shipped_function.c - copies the file of RAYTRAIN_FIT, whose content only Python
+ * reads. */
 #include "train/shipped_function.h"
 
 #include <stdlib.h>

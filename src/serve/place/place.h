@@ -10,7 +10,7 @@
  * Its paths are absolute if they exist, and that of a socket if it is not too long for
  * one.
  *
- * What another user has written there is found, too, but only shown: files that it
+ * What another user has written there is also found, but only shown: files that it
  * names are not read, and no token is sent to its URL.
  */
 #ifndef RAYTRAIN_PLACE_PLACE_H
