@@ -27,7 +27,7 @@ struct parting {
     struct plan *plan;
     size_t room; /* for parts, in the plan */
     struct rank_contents contents;
-    struct rank_slab *slabs; /* of one tensor: room for one a rank */
+    struct rank_slab *slabs; /* of one tensor: room for one per rank */
     uint64_t *load;          /* bytes that each rank is to write of sharded tensors */
     struct slab_note *notes; /* for each rank, one for each of its slabs */
     size_t n_slabs;          /* of a rank */

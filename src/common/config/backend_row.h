@@ -1,7 +1,8 @@
 /*
- * backend_row.h - the backends: a row each, with all that the configuration and the
- * launcher know about it. What it does in a worker is in its file in worker/backend,
- * whose table is made from the same list: a row without an implementation does not link.
+ * backend_row.h - the table of backends: one row for each, with everything that the
+ * configuration and the launcher know about it. What it does in a worker is in its file
+ * in worker/backend, whose table is made from the same list: a row without an
+ * implementation does not link.
  *
  * Words that the user may write, completions and messages come from the rows; a unit
  * test compares them with raytrain-run(1).

@@ -1,6 +1,6 @@
 /*
- * preprocessor_row.h - the kinds of preprocessors: a row each, with its keys and their
- * check (preprocessor_keys.c). What it learns and makes is in its file in
+ * preprocessor_row.h - the table of preprocessors: one row for each kind, with its keys
+ * and their check (preprocessor_keys.c). What it learns and makes is in its file in
  * worker/preprocess, whose table is made from the same list: a row without an
  * implementation, or without keys, does not compile or link. A unit test compares rows
  * and keys with raytrain.cfg(5), and t/1373-python-preprocess.t the classes in Python.

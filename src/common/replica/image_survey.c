@@ -380,7 +380,7 @@ static int row_merge(struct comm *comm, const struct node_map *nodes,
 #define LOT_BITS  22
 
 /* Of the nodes that have a chunk, the one with the lowest ticket reads it: one number
- * a chunk, for any number of nodes. New tickets are drawn every TURN chunks. */
+ * per chunk, for any number of nodes. New tickets are drawn every TURN chunks. */
 static double ticket(int node, uint64_t chunk)
 {
     uint64_t key[] = {(uint64_t)node, chunk / TURN};

@@ -1,5 +1,5 @@
 /*
- * journal.h - a journal: records, one a line, that one process writes and another
+ * journal.h - a journal: records, one per line, that one process writes and another
  * follows on another node; the files DIR/NAME.0, DIR/NAME.1, ...
  *
  * A node may continue to see the size that a file had when it first looked at it. So

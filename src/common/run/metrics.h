@@ -1,5 +1,5 @@
 /*
- * metrics.h - the log of reports: result.json (one object a line, the authoritative
+ * metrics.h - the log of reports: result.json (one object per line, the authoritative
  * log) and result.h5 (the same as HDF5, written whole, renamed into place).
  */
 #ifndef RAYTRAIN_RUN_METRICS_H

@@ -1,12 +1,12 @@
 /*
  * metrics_h5.c - result.h5: the reports that count and the Result, as HDF5.
  *
- *   /metrics/NAME                    the values, one double a report, NaN if it did not
- *                                    have the metric; or exact integers
+ *   /metrics/NAME                    the values, one double per report, NaN if it did
+ *                                    not have the metric; or exact integers
  *   /metrics_rank0, _min, _max/NAME  the same of rank 0, and over ranks
  *   /metrics_mean/NAME               the means, if some values are those of rank 0
  *   /metrics_text/NAME               texts
- *   /metrics_vector/NAME             vectors, a row a report
+ *   /metrics_vector/NAME             vectors, one row per report
  *   /reports, /superseded, /attempts tables
  *   attributes of /                  the Result
  */

@@ -1,5 +1,5 @@
 /*
- * bridges.c - the PMI bridges of a worker, one a client: the MPI library of this
+ * bridges.c - the PMI bridges of a worker, one for each client: the MPI library of this
  * process, and a program in a child.
  *
  * Fences (sharing.h) are made by one thread at a time: by the library's bridge only
