@@ -83,12 +83,15 @@ words_of () {
 	expect_status "$1" raytrain-run "$2" no-such-word -- true 2>err &&
 	sed -n "s/.*: expected one of \(.*\), found .*/\1/p" err | tr -d " " | tr "," "\n" | sort
 }
+# offers_exactly SHELL PROGRAM OPTION: its completion offers exactly the words in the file expected.
+offers_exactly () {
+	test -s expected && "$1_words" $2 $3 "" | sort >actual && test_cmp expected actual
+}
 # offers_words SHELL: its completion offers exactly the words of the options that have some.
 offers_words () {
 	while read -r status option; do
-		words_of $status $option >expected && test -s expected &&
-		"$1_words" raytrain-run $option "" | sort >actual && test_cmp expected actual ||
-			return 1
+		words_of $status $option >expected &&
+		offers_exactly "$1" raytrain-run $option || return 1
 	done <<-\EOF
 	2 --launcher
 	2 --progress
@@ -98,13 +101,33 @@ offers_words () {
 	3 --trainer
 	EOF
 }
+# offers_more SHELL: the same for options whose values are not only words, or are checked later.
+offers_more () {
+	expect_status 3 raytrain-run --callback no-such-word -- true 2>err &&
+	for name in $(sed -n "s/.*(callbacks: \(.*\), a group.*/\1/p" err | tr -d ,); do
+		! raytrain-run --dry-run --callback $name -- true >/dev/null 2>&1 || echo $name
+	done | sort >expected &&
+	offers_exactly "$1" raytrain-run --callback &&
+	expect_status 3 raytrain-run --show no-such-word -- true 2>err &&
+	sed -n "s/.*: expected \(.*\), or ranks such as .*/\1/p" err | tr -d " " | tr "," "\n" |
+	sort >expected &&
+	offers_exactly "$1" raytrain-run --show &&
+	expect_status 3 raytrain-predict --set "predict.outputs=[\"no-such-word\"]" --checkpoint none \
+		--data none -o p.h5 2>err &&
+	sed -n "s/.*: expected one of \(.*\), found .*/\1/p" err | tr -d " " | tr "," "\n" |
+	sort >expected &&
+	offers_exactly "$1" raytrain-predict --outputs && offers_exactly "$1" raytrain-serve --outputs &&
+	expect_status 2 raytrain-inspect --x no-such-word none 2>err &&
+	sed -n "s/.*--x is \(.*\) or \(.*\)/\1 \2/p" err | tr " " "\n" | sort >expected &&
+	offers_exactly "$1" raytrain-inspect --x
+}
 test_expect_success 'the completion of bash offers the options of --help, and their words' '
-	offers bash && offers_words bash &&
+	offers bash && offers_words bash && offers_more bash &&
 	bash_words raytrain-predict --data-format "" | grep -x libsvm
 '
 command -v zsh >/dev/null && test_set_prereq ZSH
 test_expect_success ZSH 'the completion of zsh offers the options of --help, their words, and files' '
-	offers zsh && offers_words zsh &&
+	offers zsh && offers_words zsh && offers_more zsh &&
 	test "$(zsh_words raytrain-run --trainer=x | tr "\n" " ")" = \
 		"data_parallel xgboost lightgbm " &&
 	zsh_words raytrain-predict --data-format "" | grep -x libsvm &&

@@ -123,13 +123,13 @@ static const struct config_key *key_of(const struct flag *f)
                : key_find(&train_config_table, f->key);
 }
 
-/* The value of this number that a flag can have; NULL: there is none, or it can have any. */
+/* Value i of those that are listed for a flag; NULL: there is none. */
 static const char *value_at(const struct flag *f, size_t i)
 {
     const struct config_key *key = key_of(f);
 
-    if (f->words)
-        return f->words[i];
+    if (f->words || f->offers)
+        return (f->words ? f->words : f->offers)[i];
     for (const struct config_choice *c = key ? key->choices : NULL; c && c->word; c++)
         if (!c->refused && i-- == 0)
             return c->word;

@@ -11,8 +11,12 @@
 #include "config/registry.h"
 #include "util/argv.h"
 #include "util/quote.h"
+#include "util/rank_choice.h"
 
 static const char *const launchers[] = {"auto", LAUNCHERS(REGISTRY_WORD) NULL};
+static const char *const offered_callbacks[] = {CALLBACKS_BY_NAME(REGISTRY_WORD) NULL};
+static const char *const offered_outputs[] = {TREE_OUTPUTS(REGISTRY_WORD) NULL};
+static const char *const offered_ranks[] = {RANK_CHOICE_WORDS(RANK_CHOICE_NAME) NULL};
 static const char *const styles[] = {
     [PROGRESS_AUTO] = "auto", [PROGRESS_BAR] = "bar",     [PROGRESS_PLAIN] = "plain",
     [PROGRESS_NONE] = "none", [PROGRESS_NONE + 1] = NULL,
@@ -194,7 +198,8 @@ const struct flag option_flags[] = {
     {"columns", 0, "A,B,...", "columns of the rows to keep in the predictions",
      .act = act_columns, .of = OF_PREDICT},
     {"outputs", 0, "A,B,...", "of trees: value, probability, class, leaf, ...",
-     .act = act_outputs, .of = OF_PREDICT | OF_SERVE, .rare = true},
+     .act = act_outputs, .of = OF_PREDICT | OF_SERVE, .rare = true,
+     .offers = offered_outputs},
     {"batch-size", 0, "N", "rows of a batch (default: the predictor's)",
      .key = "predict.batch_size", .of = OF_PREDICT},
     {"follow", 0, NULL, "change to newer checkpoints of the run", .key = "serve.follow",
@@ -293,7 +298,7 @@ const struct flag option_flags[] = {
     {"keep-run", 0, NULL, "leave FILE.run, with the logs, where it is", TRUTH(keep_run),
      .of = OF_PREDICT, .rare = true},
     {"callback", 0, "NAME", "also pass reports to csv, ...; may be repeated",
-     .act = act_callback, .of = OF_RUN, .rare = true},
+     .act = act_callback, .of = OF_RUN, .rare = true, .offers = offered_callbacks},
     {"srun-args", 0, "ARGS", "more options for srun, in one string", TEXT(srun_args),
      .rare = true, .of = OF_RUNS},
     {"submit", 0, NULL, "submit this command line as a batch job", TRUTH(submit.wanted),
@@ -322,7 +327,7 @@ const struct flag option_flags[] = {
     {"progress", 0, "STYLE", "auto, bar, plain or none", .words = styles,
      .act = act_progress, .of = OF_RUNS},
     {"show", 0, "RANKS", "whose output to print: none, rank0, all, 0,3-5",
-     .key = "run_config.show", .of = OF_RUNS},
+     .key = "run_config.show", .of = OF_RUNS, .offers = offered_ranks},
     {"help", 'h', "[=all]", "print this, or all options, and exit", TRUTH(help)},
     {"version", 0, NULL, "print the version and exit", TRUTH(version)},
 };

@@ -33,7 +33,9 @@ struct flag {
     const char *key;
     size_t text;     /* offset of a char * in options, + 1; 0: none */
     size_t truth;    /* offset of a bool in options, + 1 */
-    const char *const *words; /* allowed values, terminated by NULL */
+    /* Terminated by NULL. words: the allowed values; offers: values that --help=all and
+     * completions offer, where others are allowed, or checked elsewhere. */
+    const char *const *words, *const *offers;
     enum option_stage stage;
     enum option_program of; /* 0: all */
     enum submit_line batch;

@@ -7,7 +7,8 @@
  *   BOOSTERS         X(xgboost): struct booster_ops booster_xgboost, worker/xgboost; a trainer
  *   LAUNCHERS        X(slurm): struct launcher_ops launcher_slurm, launcher/launch; in the
  *                    order in which "auto" asks them
- *   CALLBACKS        X(json): struct callback_ops callback_json, launcher/callback
+ *   CALLBACKS        X(json): struct callback_ops callback_json, launcher/callback;
+ *                    those of CALLBACKS_BY_NAME need no settings
  *   READER_FORMATS   X(idx): struct reader_ops reader_idx, worker/table; in the order
  *                    in which they are asked whether a file is theirs
  *   TEXT_FORMATS     X(csv): csv_job() in worker/convert/text_formats.c
@@ -28,8 +29,8 @@
 
 #define LAUNCHERS(X) X(slurm) X(local)
 
-#define CALLBACKS(X)                                                                   \
-    X(json) X(csv) X(tensorboard) X(prometheus) X(command) X(library)
+#define CALLBACKS_BY_NAME(X) X(json) X(csv) X(tensorboard) X(prometheus)
+#define CALLBACKS(X)         CALLBACKS_BY_NAME(X) X(command) X(library)
 #define CALLBACKS_LATER(X)
 
 #define READER_FORMATS(X)  X(idx) X(hdf5) X(numpy)

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CHOICE(word, first, last) {#word, first, last},
 static const struct {
     const char *word;
-    int first, last; /* first > last: no rank */
-} choice_words[] = {{"none", 0, -1}, {"rank0", 0, 0}, {"all", 0, INT_MAX}};
+    int first, last;
+} choice_words[] = {RANK_CHOICE_WORDS(CHOICE)};
 
 static bool number_take(const char **at, int *number)
 {

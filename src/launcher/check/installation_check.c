@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check/check_report.h"
+#include "config/registry.h"
 #include "util/command_output.h"
 #include "train/attempt.h"
 
@@ -113,7 +114,7 @@ static const char *library_left_out(const struct check_context *context,
 
 static void library_skip(const char *why, const char *how, struct findings *findings)
 {
-    static const char *const names[] = {"xgboost", "lightgbm", NULL};
+    static const char *const names[] = {BOOSTERS(REGISTRY_WORD) NULL};
 
     findings_skip(findings, INSTALLATION_TOPIC, names, how, why);
 }
