@@ -373,7 +373,7 @@ static void test_refusals(void **state)
     refused((struct setup){.params = "{\"eval_metric\":\"joy\"}"}, 1, RAYTRAIN_EINVAL,
             "joy");
     refused((struct setup){.params = "{}", .dmatrix_params = "{\"mising\":0}"}, 2,
-            RAYTRAIN_EINVAL, "\"mising\" is unknown; there are missing, ");
+            RAYTRAIN_EINVAL, "\"mising\" is unknown; the keys are missing, ");
     refused((struct setup){.params = "{\"interaction_constraints\":[[\"z\"]]}"}, 1,
             RAYTRAIN_EINVAL,
             "params.interaction_constraints: there is no feature \"z\"");

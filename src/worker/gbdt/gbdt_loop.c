@@ -9,15 +9,16 @@
  *
  * The life of a training of trees:
  *
- * 1. `raytrain-run --trainer xgboost` starts `raytrain-worker --trainer xgboost`. The
- * library is opened before the group forms (xgboost/xgboost_library.c). 2. Each rank
- * reads its rows of every dataset into memory (rows_load.c, columns.c): adjacent rows,
- * and queries in one piece. 3. The booster (booster.h) connects the members, copies the
- * rows into the library's matrices, and continues the model of the checkpoint, if
- * there is one (model_record.c). 4. A round: the library adds trees and evaluates them.
- * Rank 0 broadcasts the scores, all ranks decide the same about early stopping
- * (early_stopping.c), and report. 5. If a checkpoint is due, or with the last round,
- * rank 0 attaches the model's bytes.
+ *   1. `raytrain-run --trainer xgboost` starts `raytrain-worker --trainer xgboost`. The
+ *      library is opened before the group forms (xgboost/xgboost_library.c).
+ *   2. Each rank reads its rows of every dataset into memory (rows_load.c, columns.c):
+ *      adjacent rows, without dividing queries.
+ *   3. The booster (booster.h) connects the members, copies the rows into the library's
+ *      matrices, and continues the model of the checkpoint, if there is one
+ *      (model_record.c).
+ *   4. In each round the library adds trees and evaluates them. Rank 0 broadcasts the
+ *      scores. All ranks decide about early stopping (early_stopping.c), and report.
+ *   5. If a checkpoint is due, and in the last round, rank 0 attaches the model.
  */
 #include "loop/loop.h"
 

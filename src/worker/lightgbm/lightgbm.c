@@ -1,8 +1,8 @@
 /*
  * lightgbm.c - LightGBM. See booster.h, and lightgbm_state.h for its other files.
  *
- * All members hold the same trees. Each finds the bins by itself (lightgbm_sample.h),
- * then their histograms are added up over the communicator (lightgbm_network.h).
+ * All members have the same trees. Each finds the bins by itself (lightgbm_sample.h);
+ * then histograms are added over the communicator (lightgbm_network.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +11,16 @@
 #include "lightgbm/lightgbm_params.h"
 #include "lightgbm/lightgbm_state.h"
 
-/* Different lines that are said; a line that comes again is not. */
+/* The number of different lines that are passed on; repeated ones are not. */
 #define LINES_MAX      64
 #define LINE_MAX_BYTES 1024
 
 /* ---- What the library prints ---- */
 
-/* It calls back in the thread that has called it: with "[LightGBM] [Warning] ", the
- * message, and the end of the line. */
+/* The library calls back in the thread that has called it, three times for a line: with
+ * "[LightGBM] [Warning] ", the message, and the end of the line. */
 static _Thread_local struct {
-    struct booster *booster; /* NULL: not to be said */
+    struct booster *booster; /* NULL: lines are dropped */
     char line[LINE_MAX_BYTES];
     char *said[LINES_MAX];
     size_t n;
@@ -79,8 +79,8 @@ static int open_library(struct error *err)
     return lightgbm_library(err) ? 0 : -1;
 }
 
-/* A forest's trees do not depend on those before, and it refuses scores to start
- * from. */
+/* The trees of a forest do not depend on earlier ones, and it does not accept initial
+ * scores. */
 static bool is_forest(const struct booster *b)
 {
     static const char *const keys[] = {"boosting", "boosting_type", "boost", NULL};
@@ -97,7 +97,7 @@ static int old_open(struct booster *b, struct error *err)
         return 0;
     if (is_forest(b))
         return error_set(err, RAYTRAIN_ENOTSUP,
-                         "LightGBM cannot go on with a random forest (boosting = "
+                         "LightGBM cannot continue a random forest (boosting = "
                          "\"rf\"): start again in another directory, or without "
                          "restarts");
     return lightgbm_model_parse(s->l, b->env.model, b->env.model_size, &s->old, err);
@@ -153,8 +153,8 @@ static void lightgbm_destroy(struct booster *b, bool clean)
 
 /* ---- Training ---- */
 
-/* Labels that the objective refuses are an error of the members that have them, and in
- * the library the others would wait for them. Find out before there is a network. */
+/* If the objective refuses the labels of some members, the others would wait for them
+ * in the library. So try it before the network starts. */
 static int labels_check(struct booster *b, struct error *err)
 {
     struct lightgbm_state *s = b->impl;
@@ -178,8 +178,8 @@ static int labels_check(struct booster *b, struct error *err)
     return rc;
 }
 
-/* Some parameters (linear_tree) make the library train on each member alone, with a
- * warning: the model would be that of rank 0's rows. The text of a model has the
+/* With some parameters (linear_tree) the library warns, and trains on each member
+ * alone: the model would only know the rows of rank 0. The text of a model has the
  * parameters that are in use. */
 static int learner_check(struct booster *b, struct error *err)
 {
@@ -207,7 +207,7 @@ static int booster_make(struct booster *b, struct error *err)
     if (lightgbm_network_check(err) < 0 || (s->comm && learner_check(b, err) < 0))
         return -1;
     if (s->old && s->l->BoosterMerge(s->booster, s->old) != 0)
-        return lightgbm_fail(s->l, RAYTRAIN_EINVAL, "cannot go on with the old model",
+        return lightgbm_fail(s->l, RAYTRAIN_EINVAL, "cannot continue the old model",
                              err);
     for (size_t i = 1; i < s->sets.n; i++)
         if (s->sets.list[i].data &&
@@ -225,7 +225,7 @@ static int lightgbm_begin(struct booster *b, const void *bytes, size_t n,
     (void)n;
     if (bytes && !s->old)
         rc = error_set(err, RAYTRAIN_EINVAL,
-                       "LightGBM needs the model to go on with before its datasets");
+                       "LightGBM needs the model to continue before its datasets");
     if (s->comm) {
         if (rc == 0)
             rc = labels_check(b, err);
@@ -238,8 +238,8 @@ static int lightgbm_begin(struct booster *b, const void *bytes, size_t n,
     return s->comm ? comm_agree(s->comm, rc, err) : rc;
 }
 
-/* The library says that it has finished if it has found no split for any tree; its own
- * program stops then too. */
+/* If the library finds no split for any tree it has finished: its own program stops
+ * too. */
 static int update(struct booster *b, int round, bool *full, struct error *err)
 {
     struct lightgbm_state *s = b->impl;

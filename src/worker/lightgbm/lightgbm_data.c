@@ -1,4 +1,4 @@
-/* lightgbm_data.c - datasets of the library from rows. See lightgbm_state.h. */
+/* lightgbm_data.c - makes datasets of the library from rows. See lightgbm_state.h. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +30,12 @@ static int size_check(const struct gbdt_rows *rows, struct error *err)
     return rows->n > INT_MAX || rows->features > INT_MAX ? rows_refuse(rows, err) : 0;
 }
 
-/* ---- Where training starts: margins, and what the old model says ---- */
+/* ---- The scores from which training starts: margins, and those of the old model
+ * ---- */
 
-/* The old model's scores of some rows, added in the order in which training had added
- * them: round after round if there are margins before, else the library does so. */
+/* Add the old model's scores for some rows in the order in which training added them.
+ * If there are margins, round by round; otherwise the library adds them in this
+ * order. */
 static int old_add(const struct booster *b, const struct gbdt_rows *rows,
                    uint64_t first, uint64_t n, int classes, double *scores,
                    struct error *err)
@@ -62,7 +64,8 @@ static int old_add(const struct booster *b, const struct gbdt_rows *rows,
     return rc;
 }
 
-/* Class after class, as the library has them. NULL in *out: from nothing. */
+/* The initial scores, one class after the other, as in the library. *out is NULL if
+ * there are none. */
 static int scores_make(const struct booster *b, const struct gbdt_rows *rows,
                        double **out, int *n_out, struct error *err)
 {
@@ -106,7 +109,8 @@ static int scores_make(const struct booster *b, const struct gbdt_rows *rows,
 
 /* ---- A dataset ---- */
 
-/* The library would forget the rows of earlier blocks of a dataset for linear trees. */
+/* For linear trees the library keeps only the last block of rows, so there is only
+ * one. */
 static uint64_t lightgbm_block_rows(const struct booster *b,
                                     const struct gbdt_rows *rows)
 {
@@ -142,8 +146,8 @@ static int rows_push(const struct booster *b, lightgbm_dataset data,
     return rc == 0 ? 0 : lightgbm_fail(l, RAYTRAIN_EFAILED, "takes no rows", err);
 }
 
-/* Without values, too: a dataset that is made like the training set has the fields of
- * that, with numbers that are not set. */
+/* Set the field even without values: a dataset that is made like the training set has
+ * its fields, with numbers that are not set. */
 static int field_set(const struct lightgbm *l, lightgbm_dataset data,
                      const struct gbdt_rows *rows, const char *field,
                      const void *values, int n, int type, struct error *err)
@@ -171,7 +175,7 @@ static int fields_set(const struct lightgbm *l, lightgbm_dataset data,
                : 0;
 }
 
-/* Rows with all that belongs to them; the values of the rows are gone then. */
+/* Copy rows into the library, with labels, weights and so on, and free their values. */
 static int set_fill(struct booster *b, struct lightgbm_set *set, struct gbdt_rows *rows,
                     struct error *err)
 {
@@ -211,7 +215,7 @@ static int names_set(const struct booster *b, lightgbm_dataset data, struct erro
     return rc;
 }
 
-/* The library replaces pointers in its arguments: give it arrays of its own. */
+/* The library replaces pointers in its arguments, so it gets copies of the arrays. */
 static int train_create(const struct booster *b, struct lightgbm_sample *sample,
                         const struct gbdt_rows *rows, lightgbm_dataset *out,
                         struct error *err)
@@ -235,7 +239,7 @@ static int train_create(const struct booster *b, struct lightgbm_sample *sample,
     return rc;
 }
 
-/* Its bins are those that one process with all rows would make. */
+/* Make the training set, with the bins that one process with all rows would make. */
 static int train_make(struct booster *b, const struct gbdt_rows *rows,
                       lightgbm_dataset *out, struct error *err)
 {

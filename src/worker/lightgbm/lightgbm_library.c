@@ -1,5 +1,5 @@
 /*
- * lightgbm_library.c - finds liblightgbm.so, and looks up the functions that are used.
+ * lightgbm_library.c - finds liblightgbm.so, and looks up its functions.
  */
 #include "config.h"
 
@@ -25,8 +25,8 @@ static struct lightgbm library;
 static bool loaded;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* lib/raytrain beside libexec/raytrain, so that an installed tree can be moved, as for
- * raytrain-worker; the worker may also be a program of the user's in bin. */
+/* Open it in lib/raytrain beside libexec/raytrain, so that an installed tree can be
+ * moved; or beside bin, since the worker may be a program of the user. */
 static void *beside_open(void)
 {
     static const int ups[] = {3, 2};
@@ -69,7 +69,7 @@ static void *liblightgbm_open(struct error *err)
         object = dlopen(FILE_NAME, RTLD_NOW | RTLD_LOCAL);
     if (!object)
         error_set(err, RAYTRAIN_ENOTFOUND,
-                  "the trainer lightgbm needs LightGBM's library, and there is none: "
+                  "the trainer lightgbm needs LightGBM's library, which was not found: "
                   "%s\n" HOW_TO_GET,
                   dlerror());
     return object;

@@ -1,6 +1,7 @@
 /*
- * lightgbm_library.h - LightGBM's C interface, as far as it is used here, found at run
- * time: it is not a package of Debian, and scripts/install-lightgbm builds it.
+ * lightgbm_library.h - the functions of LightGBM's C interface that raytrain calls,
+ * found at run time. Debian has no package of the library; scripts/install-lightgbm
+ * builds it.
  */
 #ifndef RAYTRAIN_GBDT_LIGHTGBM_LIBRARY_H
 #define RAYTRAIN_GBDT_LIGHTGBM_LIBRARY_H
@@ -10,21 +11,20 @@
 
 #include "util/error.h"
 
-/* Types of numbers, outputs of a prediction, kinds of importance: the numbers are
- * LightGBM's. */
+/* LightGBM's numbers for types of numbers, outputs of a prediction, kinds of
+ * importance. */
 enum { LIGHTGBM_FLOAT32, LIGHTGBM_FLOAT64, LIGHTGBM_INT32, LIGHTGBM_INT64 };
 enum { LIGHTGBM_NORMAL, LIGHTGBM_RAW, LIGHTGBM_LEAF, LIGHTGBM_CONTRIB };
 enum { LIGHTGBM_SPLITS, LIGHTGBM_GAIN };
 
-/* Operands of a reduction: `output` gets `input` added, n_bytes of elements of
- * `size`. */
+/* A reduction: adds the n_bytes of `input`, elements of `size` bytes, to `output`. */
 typedef void (*lightgbm_reducer)(const char *input, char *output, int size,
                                  int32_t n_bytes);
 
 typedef void *lightgbm_dataset;
 typedef void *lightgbm_booster;
 
-/* X(name, arguments): LGBM_<name> returns 0, or -1 and lightgbm_fail() has the
+/* X(name, arguments): LGBM_<name> returns 0, or -1; lightgbm_fail() takes the
  * reason. */
 #define LIGHTGBM_FUNCTIONS(X)                                                          \
     X(RegisterLogCallback, (void (*callback)(const char *)))                           \
@@ -96,13 +96,14 @@ struct lightgbm {
 };
 
 /*
- * The library: the file that RAYTRAIN_LIGHTGBM_LIBRARY names, else the one beside this
- * installation of raytrain, else what the dynamic linker finds. It stays loaded.
- * RAYTRAIN_ENOTFOUND: there is none.
+ * Opens the library: the file that RAYTRAIN_LIGHTGBM_LIBRARY names; without it, the one
+ * in this installation of raytrain; otherwise the one that the dynamic linker finds. It
+ * stays loaded. RAYTRAIN_ENOTFOUND: not found.
  */
 const struct lightgbm *lightgbm_library(struct error *err);
 
-/* The library's own message, after a call that failed: "WHAT: MESSAGE". Returns -1. */
+/* After a call that failed: sets "WHAT: MESSAGE", with the library's message. Returns
+ * -1. */
 int lightgbm_fail(const struct lightgbm *l, raytrain_status code, const char *what,
                   struct error *err);
 

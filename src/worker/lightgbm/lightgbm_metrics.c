@@ -12,21 +12,21 @@
 #include "gbdt/area_under_curve.h"
 #include "lightgbm/lightgbm_params.h"
 
-/* How the values of the members become that of all rows. */
+/* How the values of the members are combined into that of all rows. */
 enum combination {
     BY_WEIGHT,  /* means, by the sums of weights */
-    BY_ROUGH,   /* likewise, but the library's sums are in float32 */
+    BY_ROUGH,   /* the same, but the library's sums are in float32 */
     BY_ROWS,    /* means, by the numbers of rows */
     BY_QUERY,   /* means, by the weights of query groups */
     ROOT,       /* roots of means by weight */
     SUM,        /* the library has a sum, not a mean */
-    CURVE,      /* not from values of parts, but from the scores of all rows */
-    CURVE_PR,   /* likewise */
-    CURVE_PAIRS /* likewise */
+    CURVE,      /* not from the members' values, but from the scores of all rows */
+    CURVE_PR,   /* the same */
+    CURVE_PAIRS /* the same */
 };
 
-/* Metrics by the starts of their names; those that are not here are means by weight,
- * and less is better. */
+/* Metrics by the beginnings of their names. Others are means by weight, and less is
+ * better. */
 static const struct {
     const char *name;
     enum combination how;
@@ -57,7 +57,7 @@ struct metrics {
     size_t n;
 };
 
-/* A value of this member, and what it counts for. */
+/* A value of this member, and its weight. */
 struct part {
     double value, weight;
 };
@@ -125,7 +125,7 @@ static int field_get(const struct lightgbm *l, lightgbm_dataset data, const char
     return 0;
 }
 
-/* A group counts for the mean of the weights of its rows, in the library's
+/* The weight of a group is the mean of those of its rows, in the library's
  * precision. */
 static double queries_weigh(const float *weights, const int32_t *starts, int n)
 {
@@ -141,7 +141,7 @@ static double queries_weigh(const float *weights, const int32_t *starts, int n)
     return sum;
 }
 
-/* In float32, two by two. */
+/* Add pairwise, in float32. */
 static double weights_add(const float *weights, int n)
 {
     float sum = n % 2 ? weights[0] : 0;
@@ -204,8 +204,8 @@ static double part_value(const struct metric *m, const struct part *all)
 
 /* ---- Curves ---- */
 
-/* The scores of this member's rows, class after class, before the objective's
- * transformation or after one that rises with them. */
+/* The scores of this member's rows, one class after the other: before the objective's
+ * transformation, or after it if it preserves their order. */
 struct scores {
     double *values;
     int64_t n;
@@ -239,8 +239,8 @@ static int scores_get(const struct evaluation *e, const struct lightgbm_set *set
     return 0;
 }
 
-/* Scores that are equal but for the rounding of the objective's transformation: to the
- * library they are ties. */
+/* Round a score, so that scores which differ only by the rounding of the objective's
+ * transformation are equal, as they are in the library. */
 static double near(double score)
 {
     const double unit = 0x1p-40;
@@ -248,7 +248,8 @@ static double near(double score)
     return nearbyint(score / unit) * unit;
 }
 
-/* Rows of two classes, `high` as positive ones, by how much more of it there is. */
+/* The rows of two classes, with those of `high` as positive ones; the score of a row is
+ * that of `high` minus that of the other. */
 struct pair {
     double *scores;
     float *labels, *weights;
@@ -279,8 +280,8 @@ static int pair_area(const struct evaluation *e, const struct scores *s,
     return 0;
 }
 
-/* Scores from probabilities: of softmax up to a number that all classes of a row share,
- * which their differences do not have. */
+/* Compute scores from probabilities; for softmax except for a number that is the same
+ * for all classes of a row, which cancels in their differences. */
 static void scores_unwrap(const struct evaluation *e, struct scores *s)
 {
     static const char *const keys[] = {"objective",   "objective_type", "app",
@@ -340,7 +341,7 @@ static int curve_get(const struct evaluation *e, const struct lightgbm_set *set,
 
 /* ---- Evaluation ---- */
 
-/* The library's values of this member's rows become parts. */
+/* Turn the library's values for this member's rows into parts. */
 static int parts_get(const struct evaluation *e, const struct lightgbm_sets *sets,
                      struct part *parts, struct error *err)
 {
@@ -390,7 +391,7 @@ static int scores_fill(const struct evaluation *e, const struct lightgbm_sets *s
         if (scores->n == GBDT_SCORES_MAX)
             return error_set(err, RAYTRAIN_EINVAL,
                              "there are %zu metrics of %zu datasets, and a report has "
-                             "place for %d: set `metric` in params to fewer",
+                             "room for %d: set fewer as `metric` in params",
                              e->metrics.n, sets->n, GBDT_SCORES_MAX);
         if ((size_t)snprintf(score->name, sizeof score->name, "%s-%s", set->name,
                              m->name) >= sizeof score->name)
@@ -407,8 +408,8 @@ static int scores_fill(const struct evaluation *e, const struct lightgbm_sets *s
     return 0;
 }
 
-/* The library's value may be meaningless: without rows, or NaN. Only members with rows
- * count. */
+/* Add the parts of members that have rows: without rows, the library's value may be
+ * meaningless or NaN. */
 static int parts_sum(const struct evaluation *e, struct part *parts, size_t n, int rc,
                      struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
  * lightgbm_metrics.h - LightGBM's metrics for a dataset whose rows are divided among
- * the members. The library computes those of each member's own rows; here they become
- * those of all rows, as one process would compute them.
+ * the members. The library computes those of each member's own rows; this file combines
+ * them into those of all rows, as one process would compute them.
  */
 #ifndef RAYTRAIN_GBDT_LIGHTGBM_METRICS_H
 #define RAYTRAIN_GBDT_LIGHTGBM_METRICS_H
@@ -13,10 +13,10 @@
 struct lightgbm_set {
     char name[RAYTRAIN_NAME_MAX + 1];
     lightgbm_dataset data; /* NULL: this member has no rows of it */
-    int number;            /* of it among the booster's on this member */
+    int number;            /* of the set among the booster's on this member */
     double rows, weight;   /* of this member's rows; without weights they are equal */
     double rough_weight;   /* weight, as the library's entropies have added it up */
-    double query_weight;   /* of its query groups */
+    double query_weight;   /* the sum of the weights of its query groups */
 };
 
 struct lightgbm_sets {
@@ -24,7 +24,7 @@ struct lightgbm_sets {
     size_t n;
 };
 
-/* The numbers of `set`, once its dataset has label, weight and groups. */
+/* Sets the numbers of `set`, whose dataset has its label, weight and groups. */
 int lightgbm_set_measure(const struct lightgbm *l, struct lightgbm_set *set,
                          struct error *err);
 

@@ -1,4 +1,4 @@
-/* lightgbm_model.c - models as bytes, and what they predict. See lightgbm_state.h. */
+/* lightgbm_model.c - saves and loads models, and predicts. See lightgbm_state.h. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "lightgbm/lightgbm_state.h"
 
-/* Rows that are predicted at a time: their outputs are in float64 first. */
+/* Rows that are predicted at once: their outputs are in float64 at first. */
 #define BLOCK_ROWS 4096
 
 /* ---- Models ---- */
@@ -40,7 +40,7 @@ int lightgbm_model_rounds(const struct lightgbm *l, lightgbm_booster booster,
     return per_round > 0 ? trees / per_round : 0;
 }
 
-/* The library's text of a model, by a function that says how long it is. */
+/* The library's text of a model, from a function that also tells its length. */
 static int text_make(const struct lightgbm *l, lightgbm_booster booster, bool json,
                      int rounds, void **bytes, size_t *n, struct error *err)
 {
@@ -71,9 +71,9 @@ static int text_make(const struct lightgbm *l, lightgbm_booster booster, bool js
     return 0;
 }
 
-/* The importances in the text are numbers of splits: gains are in it with six digits,
- * and their sums would be others after the text has been read again. best_round is
- * nowhere in the library's text. */
+/* The importances in the text are numbers of splits, not gains: these have only six
+ * digits there, so their sums would change when the text is read. The text has no place
+ * for best_round. */
 int lightgbm_save(struct booster *b, int rounds, int best_round, double best_score,
                   void **bytes, size_t *n, struct error *err)
 {
@@ -85,7 +85,8 @@ int lightgbm_save(struct booster *b, int rounds, int best_round, double best_sco
 
 /* ---- Loading ---- */
 
-/* What follows "objective=" on its line; an empty text if the model has none. */
+/* What follows "objective=" on its line; an empty text if the model has no
+ * objective. */
 static char *objective_find(const char *text)
 {
     const char *line = strstr(text, "\nobjective=");
@@ -206,7 +207,7 @@ static int lightgbm_features_check(const struct lightgbm_state *s,
     return 0;
 }
 
-/* The class with the greatest probability, the first of equal ones; of two classes, 1
+/* The class with the greatest probability, the first of equal ones; for two classes, 1
  * if its probability is above one half. */
 static int32_t class_of(const double *probabilities, size_t n)
 {
@@ -220,7 +221,7 @@ static int32_t class_of(const double *probabilities, size_t n)
     return (int32_t)best;
 }
 
-/* From the library's numbers, `width` of a row, to the caller's. */
+/* Convert the library's numbers, `width` per row, to the type of the output. */
 static void block_store(enum gbdt_output output, const double *from, uint64_t rows,
                         size_t width, uint64_t first, void *values)
 {
@@ -276,7 +277,7 @@ int lightgbm_convert(struct booster *b, const char *format, void **bytes, size_t
         return text_make(s->l, s->booster, true, -1, bytes, n, err);
     if (strcmp(format, "txt") != 0)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "LightGBM has no format \"%s\": there are txt and json",
+                         "LightGBM has no format \"%s\": the formats are txt and json",
                          format);
     *bytes = malloc(s->text_size + 1);
     if (!*bytes)

@@ -12,7 +12,7 @@
 
 #include "util/name_index.h"
 
-/* The columns' names, and what becomes of them. */
+/* The names of columns, and the names that the library accepts. */
 struct naming {
     struct name_index columns, tamed;
 };
@@ -33,8 +33,7 @@ static bool feature_name_is_used(const struct naming *n, const char *name)
            name_index_find(&n->tamed, name) != NAME_INDEX_NONE;
 }
 
-/* Feature i shares its name: its number, which no other feature has, makes it
- * unique. */
+/* Make the name of feature i unique, by its number. */
 static char *name_extend(const struct naming *n, const char *name, size_t i)
 {
     size_t room = strlen(name) + 32, length;
@@ -57,7 +56,7 @@ static char *name_extend(const struct naming *n, const char *name, size_t i)
     return own;
 }
 
-/* Has feature i been given the name of a column, or of a feature before it? */
+/* True if the new name of feature i is that of a column, or of a feature before it. */
 static bool is_taken(const struct naming *n, const char *column, const char *tamed,
                      size_t i)
 {

@@ -23,7 +23,8 @@ static void network_fail(void)
 
 /* ---- Allgather ---- */
 
-/* Blocks of all members, one after the other in `output`; this member's is `input`. */
+/* Gather the blocks of all members, one after the other, in `output`; this member's is
+ * `input`. */
 static void allgather(char *input, int32_t n, const int32_t *start, const int32_t *len,
                       int n_blocks, char *output, int32_t output_size)
 {
@@ -60,9 +61,9 @@ static int buffer_grow(size_t n)
 }
 
 /*
- * This member's block of each member's input, reduced in the order of ranks, so that
- * the result does not depend on which message is the first to arrive. Each other
- * member's block has a place of its own until then.
+ * Reduce this member's block of all inputs in the order of ranks, so that the result
+ * does not depend on the order in which messages arrive. The block of each other member
+ * has its own place until then.
  */
 static int blocks_reduce(const char *input, int element, const int32_t *start,
                          const int32_t *len, char *output, lightgbm_reducer reduce)
@@ -88,7 +89,7 @@ static int blocks_reduce(const char *input, int element, const int32_t *start,
     return 0;
 }
 
-/* The reducer is a reference to a pointer to a function in C++. */
+/* In C++ the reducer is a reference to a pointer to a function. */
 static void reduce_scatter(char *input, int32_t input_size, int element,
                            const int32_t *start, const int32_t *len, int n_blocks,
                            char *output, int32_t output_size,

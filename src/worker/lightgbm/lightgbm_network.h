@@ -1,8 +1,8 @@
 /*
  * lightgbm_network.h - LightGBM's two collectives, over a communicator of raytrain.
  *
- * The library keeps its network for each thread, and so does this file: the thread that
- * starts it is the one that trains and stops it.
+ * The library has a network for each thread, and so does this file: the same thread
+ * starts the network, trains, and stops it.
  */
 #ifndef RAYTRAIN_GBDT_LIGHTGBM_NETWORK_H
 #define RAYTRAIN_GBDT_LIGHTGBM_NETWORK_H
@@ -10,19 +10,19 @@
 #include "comm/comm.h"
 #include "lightgbm/lightgbm_library.h"
 
-/* From here on, the library's datasets and boosters of this thread work together with
- * those of the other members of `comm`, which has at least two. */
+/* Connects the library's datasets and boosters of this thread with those of the other
+ * members of `comm`, which has at least two. */
 int lightgbm_network_start(const struct lightgbm *l, struct comm *comm,
                            struct error *err);
 
 /*
- * After a call of the library: -1 if a collective in it has failed, with that error.
- * The error cannot pass through the library; it gets zeros instead, and its collectives
- * do nothing from then on, so its results are of no use.
+ * Called after each call of the library: -1, with the error, if a collective has failed
+ * in it. The library cannot return such an error. It gets zeros instead, and its
+ * collectives do nothing from then on, so its results are useless.
  */
 int lightgbm_network_check(struct error *err);
 
-/* Fine without a network. */
+/* Does nothing without a network. */
 void lightgbm_network_stop(const struct lightgbm *l);
 
 #endif

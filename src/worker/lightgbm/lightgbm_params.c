@@ -1,6 +1,6 @@
 /*
- * lightgbm_params.c - checks the user's parameters, and adds those that follow from the
- * run. What they mean is the library's concern.
+ * lightgbm_params.c - checks the user's parameters as far as raytrain depends on them,
+ * and adds those that follow from the run.
  */
 #include "lightgbm/lightgbm_params.h"
 
@@ -15,21 +15,21 @@
 
 #define NAMES_MAX 12
 
-/* What becomes of a parameter that raytrain has an opinion about. */
+/* What happens to a parameter that raytrain sets or checks. */
 enum rule {
     RULE_LEARNER,     /* serial is not possible with several workers */
-    RULE_THREADS,     /* ours, from the resources of the worker */
-    RULE_SEED,        /* ours, unless there is one */
-    RULE_VERBOSITY,   /* likewise */
-    RULE_SAME,        /* what makes histograms the same each time; likewise */
+    RULE_THREADS,     /* raytrain sets it from the resources of the worker */
+    RULE_SEED,        /* raytrain sets it unless the user does */
+    RULE_VERBOSITY,   /* the same */
+    RULE_SAME,        /* the same; makes histograms equal each time */
     RULE_CATEGORICAL, /* the configuration's, if it has any */
     RULE_ROUNDS,      /* the loop is raytrain's */
-    RULE_STOPPING,    /* likewise */
+    RULE_STOPPING,    /* the same */
     RULE_NETWORK,     /* the network is raytrain's */
     RULES
 };
 
-/* The names that LightGBM has for each. */
+/* LightGBM's names for each. */
 static const char *const names[RULES][NAMES_MAX] = {
     [RULE_LEARNER] = {"tree_learner", "tree", "tree_type", "tree_learner_type"},
     [RULE_THREADS] = {"num_threads", "num_thread", "nthread", "nthreads", "n_jobs"},
@@ -58,12 +58,12 @@ static enum rule rule_find(const char *key)
     return RULES;
 }
 
-/* The parameters as the library reads them: KEY=VALUE, and so on. */
+/* The parameters as the library reads them: KEY=VALUE KEY=VALUE. */
 struct param_text {
     const struct booster_env *env;
     FILE *out;
-    bool several;      /* members */
-    bool given[RULES]; /* by the user, and used */
+    bool several;      /* there are several members */
+    bool given[RULES]; /* the user has set it, and it is used */
 };
 
 static void env_say(const struct booster_env *env, const char *line)
@@ -74,8 +74,8 @@ static void env_say(const struct booster_env *env, const char *line)
 
 /* ---- Values ---- */
 
-/* A list has commas between its members, "1,0,-1" or "[0,1],[2,3]". Spaces after commas
- * would end the value. */
+/* A list is written with commas and without spaces, which would end the value:
+ * "1,0,-1", or "[0,1],[2,3]". */
 static char *value_text(const json_t *value)
 {
     char *text = NULL, *part;
@@ -112,8 +112,8 @@ static int value_check(const char *key, const json_t *value, const char *text,
     for (const char *p = text; *p; p++)
         if (isspace((unsigned char)*p))
             return error_set(err, RAYTRAIN_EINVAL,
-                             "params.%s: %s has a space in it, and LightGBM takes no "
-                             "such values",
+                             "params.%s: %s has a space in it, which LightGBM does not "
+                             "allow",
                              key, quote(text, quoted));
     return 0;
 }
@@ -128,7 +128,7 @@ static bool learner_is(const char *text, const char *name)
            (text[n] == '\0' || strcasecmp(text + n, "_parallel") == 0);
 }
 
-/* Without others a member is serial whatever the parameter says. */
+/* A single member is serial, regardless of the parameter. */
 static int learner_add(struct param_text *t, const char *text, struct error *err)
 {
     char line[QUOTE_TEXT_MAX + 128], quoted[QUOTE_TEXT_MAX];
@@ -214,14 +214,15 @@ static int params_add(struct param_text *t, const json_t *params, struct error *
 }
 
 /*
- * Ours. The library measures at the start whether histograms by columns or by rows are
- * faster, and their sums are different in the last bits: the model of a run would
- * depend on the load of the machine. By columns, they do not depend on the number of
- * threads either.
+ * Add raytrain's parameters. At the start the library measures whether histograms by
+ * columns or by rows are faster, and their sums differ in the last bits: the model of a
+ * run would depend on the load of the machine. By columns, the sums do not depend on
+ * the number of threads either.
  *
- * A resumed run has the model of an uninterrupted one, byte for byte, but for these:
- * what bagging, feature_fraction, extra_trees, goss and dart draw comes from states of
- * the library that it does not save, and linear trees are computed from rounded ones.
+ * The model of a resumed run equals that of an uninterrupted one byte for byte, with
+ * two exceptions: bagging, feature_fraction, extra_trees, goss and dart draw from
+ * states of the library that it does not save, and linear trees are computed from
+ * rounded ones.
  */
 static void ours_add(struct param_text *t)
 {

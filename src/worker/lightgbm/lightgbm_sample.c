@@ -1,6 +1,6 @@
 /*
  * lightgbm_sample.c - draws the sample of rows as the library would, and exchanges it
- * between members. Datasets are created from it in lightgbm_data.c.
+ * between members. lightgbm_data.c creates datasets from it.
  */
 #include "lightgbm/lightgbm_sample.h"
 
@@ -9,19 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of dense rows that are exchanged at a time. */
+/* Bytes of dense rows that are exchanged at once. */
 #define BLOCK_BYTES ((size_t)8 << 20)
-/* The library takes what is nearer to 0 for 0. */
+/* The library takes numbers nearer to 0 as 0. */
 #define ZERO 1e-35F
 
-/* Which rows of the dataset are in the sample, and where the members' parts of it
- * are. */
+/* The rows of the dataset that are in the sample, and the members that have them. */
 struct draw {
     struct comm *comm;
     const struct gbdt_rows *train;
     size_t element;  /* bytes of a value */
-    uint64_t *rows;  /* of the dataset, rising */
-    size_t n;        /* how many */
+    uint64_t *rows;  /* their numbers in the dataset, rising */
+    size_t n;        /* the number of rows */
     size_t *first;   /* comm size + 1: member r's are rows[first[r]..first[r + 1]) */
     size_t low, own; /* this member's */
     size_t *cuts;    /* comm size + 1, for an exchange */
@@ -31,12 +30,13 @@ static int sample_no_memory(struct error *err)
 {
     return error_set(err, RAYTRAIN_ENOMEM,
                      "out of memory for the sample of rows from which LightGBM makes "
-                     "bins: set bin_construct_sample_cnt in params to fewer");
+                     "bins: set a smaller bin_construct_sample_cnt in params");
 }
 
 /* ---- The draw ---- */
 
-/* The library counts rows in 32 bits: of more rows, take every so manieth. */
+/* Draw the rows. The library counts them in 32 bits: if there are more, it draws from
+ * fewer, and the drawn numbers are scaled up. */
 static int rows_draw(struct draw *d, const struct lightgbm *l, const char *params,
                      struct error *err)
 {
@@ -122,7 +122,7 @@ static void draw_clear(struct draw *d)
     free(d->cuts);
 }
 
-/* The row of the training set that is number i of this member's part of the sample. */
+/* The number in the training set of row i of this member's part of the sample. */
 static uint64_t draw_row(const struct draw *d, size_t i)
 {
     return d->rows[d->low + i] - d->train->first;
@@ -177,7 +177,8 @@ static int column_make(struct lightgbm_sample *s, const struct draw *d, size_t c
 
 /* ---- Dense rows ---- */
 
-/* This member's values of some columns, each column's at its place among all. */
+/* Copy this member's values of some columns into the block, at their places among those
+ * of all members. */
 static void block_fill(const struct draw *d, char *block, size_t column, size_t width)
 {
     const char *from = d->train->values;
@@ -223,7 +224,8 @@ static int dense_take(struct lightgbm_sample *s, const struct draw *d,
 
 /* All rows of the sample, as in a struct gbdt_rows. */
 struct sparse {
-    uint64_t *ends; /* of each row, after the exchange; before it, how many values */
+    uint64_t
+        *ends; /* after the exchange, of each row; before it, its number of values */
     char *values;
     uint32_t *indices;
     size_t n;

@@ -1,10 +1,10 @@
 /*
  * lightgbm_sample.h - the rows from which LightGBM makes the bins of the features: the
- * sample that the library would take of all rows if one process had them.
+ * sample that the library would take if one process had all rows.
  *
- * Every member gets the whole sample and finds all bins by itself, so they are the same
- * everywhere. In the library's own way, each member would find those of some features,
- * from its own rows alone.
+ * Every member gets the whole sample and finds all bins by itself, so all have the same
+ * bins. By itself, the library would find those of some features on each member, from
+ * the rows of that member only.
  */
 #ifndef RAYTRAIN_GBDT_LIGHTGBM_SAMPLE_H
 #define RAYTRAIN_GBDT_LIGHTGBM_SAMPLE_H
@@ -13,7 +13,7 @@
 #include "lightgbm/lightgbm_library.h"
 #include "gbdt/gbdt_rows.h"
 
-/* Column by column, what is not 0 (or is missing): values[f][k] is that of row
+/* For each column, its values that are missing or not 0: values[f][k] is that of row
  * indices[f][k] of the sample. */
 struct lightgbm_sample {
     size_t columns;
@@ -21,7 +21,7 @@ struct lightgbm_sample {
     double **values;
     int **indices; /* several columns may share one array, `every` */
     int *n;
-    int *every; /* 0, 1, 2... */
+    int *every; /* 0, 1, 2, ... */
 };
 
 /* COLLECTIVE over comm (NULL: this process has all rows). */

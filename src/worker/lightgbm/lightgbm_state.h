@@ -1,6 +1,7 @@
 /*
  * lightgbm_state.h - what the files of the booster "lightgbm" share: lightgbm.c trains,
- * lightgbm_data.c makes datasets, lightgbm_model.c has models as bytes and predictions.
+ * lightgbm_data.c makes datasets, lightgbm_model.c saves and loads models, and
+ * predicts.
  */
 #ifndef RAYTRAIN_GBDT_LIGHTGBM_STATE_H
 #define RAYTRAIN_GBDT_LIGHTGBM_STATE_H
@@ -13,7 +14,7 @@ struct lightgbm_state {
     const struct lightgbm *l;
     char *params;         /* of the library; NULL to predict */
     struct comm *comm;    /* of several members; NULL: one */
-    lightgbm_booster old; /* the model to go on with; NULL: a new one */
+    lightgbm_booster old; /* the model to continue; NULL: a new one */
     lightgbm_booster booster;
     struct lightgbm_sets sets; /* the training set first */
     /* To predict: the model's text and its objective, "binary sigmoid:1". */
@@ -23,18 +24,18 @@ struct lightgbm_state {
 
 /* ---- lightgbm_data.c ---- */
 
-/* COLLECTIVE. The training set is the first; others get its bins. */
+/* COLLECTIVE. The training set comes first; the others get its bins. */
 int lightgbm_data_add(struct booster *b, struct gbdt_rows *rows, struct error *err);
 
 /* ---- lightgbm_model.c ---- */
 
-/* A model of the library's from its text. */
+/* Makes a model of the library from its text. */
 int lightgbm_model_parse(const struct lightgbm *l, const void *bytes, size_t n,
                          lightgbm_booster *out, struct error *err);
 /* Rounds and trees of a model. */
 int lightgbm_model_rounds(const struct lightgbm *l, lightgbm_booster booster,
                           struct error *err);
-/* How to predict: by `rounds` rounds from first_round on; -1: all. */
+/* How to predict: with `rounds` rounds from first_round on; -1: all. */
 struct lightgbm_request {
     lightgbm_booster booster;
     int output, first_round, rounds, threads;

@@ -1,11 +1,11 @@
 /*
  * rabit_tracker.c - see rabit_tracker.h.
  *
- * The protocol has integers of the machine's own order, and texts as a length and
- * bytes. A connection begins with a magic number, which comes back, the member's rank
- * (-1) and the number of members (-1: it does not know), its task id and a command.
- * "start" is answered, once all members are there and in the order of ranks
- * (member_introduce()); "shutdown" and "print" are not.
+ * The protocol has integers in the machine's byte order, and texts as a length and
+ * bytes. A connection begins with a magic number, which is sent back, the member's rank
+ * (-1), the number of members (-1: unknown), its task id and a command. When all
+ * members are connected, "start" is answered in the order of ranks
+ * (member_introduce()); "shutdown" and "print" are not answered.
  */
 #include "config.h"
 
@@ -29,15 +29,15 @@
 #include "util/thread.h"
 
 #define MAGIC 0xff99
-/* All members connect at once, and then within this time, also thousands of them; if
- * one cannot, the others are not to wait for longer. */
+/* All members connect at the same time; thousands of them connect within this limit. If
+ * one cannot, the others do not wait longer. */
 #define MEET_LIMIT_S 120.0
 /* A connection whose member is not known yet. */
 #define HELLO_LIMIT_S 30.0
-/* Connections of strangers, beside one of each member. */
+/* Connections that are not known to be of members, beside one for each member. */
 #define STRANGERS_MAX 256
 #define COMMAND_MAX   16
-/* How often a member may report that it could not reach a neighbour. */
+/* The times that a member may report that it could not reach a neighbour. */
 #define TRIES_MAX 5
 /* Parent, two children, and both neighbours in the ring. */
 #define LINKS_MAX 5
@@ -48,17 +48,17 @@
 struct guest {
     int fd;
     double until;
-    bool answered; /* it has its magic number back */
+    bool answered; /* its magic number was sent back */
     size_t have;
     unsigned char said[HELLO_MAX];
 };
 
 struct member {
-    int fd; /* -1: not there yet, or already gone */
+    int fd; /* -1: not connected yet, or no longer */
     bool came;
     char host[NI_MAXHOST];
-    int port;   /* where it accepts neighbours of higher ranks; 0: not known yet */
-    bool waits; /* for some of them */
+    int port;   /* where it accepts neighbours of higher ranks; 0: unknown */
+    bool waits; /* for neighbours of higher ranks */
 };
 
 struct rabit_tracker {
@@ -68,9 +68,9 @@ struct rabit_tracker {
     unsigned char secret[RABIT_SECRET_BYTES];
     struct member *members;
     struct guest *guests;
-    struct pollfd *polled; /* stop, listening, and the guests */
+    struct pollfd *polled; /* the descriptors `stop` and `listening`, then the guests */
     int n_guests, guests_max;
-    double until; /* to meet */
+    double until; /* the time by which members must meet */
     bool met;
     struct error error;
 };
@@ -84,7 +84,7 @@ void rabit_task_id(int rank, const unsigned char secret[RABIT_SECRET_BYTES],
         n += snprintf(text + n, (size_t)(RABIT_TASK_MAX - n), "%02x", secret[i]);
 }
 
-/* ---- Guests: connections that have not said everything yet ---- */
+/* ---- Guests: connections that have not sent their whole greeting yet ---- */
 
 enum hello { HELLO_PART, HELLO_BAD, HELLO_START, HELLO_OTHER };
 
@@ -97,7 +97,7 @@ static bool int_take(const struct guest *g, size_t *at, int32_t *value)
     return true;
 }
 
-/* A text of 1 to most - 1 bytes. *bad: it has another length. */
+/* Take a text of 1 to most - 1 bytes. *bad: it has another length. */
 static bool guest_text_take(const struct guest *g, size_t *at, char *text, size_t most,
                             bool *bad)
 {
@@ -114,7 +114,7 @@ static bool guest_text_take(const struct guest *g, size_t *at, char *text, size_
     return true;
 }
 
-/* All bytes of the ids are compared, so that the time says nothing about the secret. */
+/* Compare all bytes of the ids, so that the time tells nothing about the secret. */
 static int task_rank(const struct rabit_tracker *t, const char *task)
 {
     char right[RABIT_TASK_MAX];
@@ -160,7 +160,7 @@ static void guest_leave(struct rabit_tracker *t, int i)
     t->guests[i] = t->guests[--t->n_guests];
 }
 
-/* A guest is a member: its connection is kept for the introduction. */
+/* Make a guest a member: its connection is kept for the introduction. */
 static void guest_join(struct rabit_tracker *t, int i, int rank)
 {
     struct member *m = &t->members[rank];
@@ -201,8 +201,8 @@ static void guest_hear(struct rabit_tracker *t, int i)
         guest_leave(t, i);
 }
 
-/* If there are too many, also for the descriptors of this process, the one that has
- * been silent for longest leaves. */
+/* Accept a connection. If there are too many guests, or no descriptors left, close that
+ * of the guest that has been silent longest. */
 static void guest_admit(struct rabit_tracker *t)
 {
     int fd = accept4(t->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -239,7 +239,7 @@ static int milliseconds_to(double until)
     return left > 3600 ? 3600 * 1000 : (int)(left * 1e3) + 1;
 }
 
-/* Wait once, and serve what there is. -1: it is time to stop. */
+/* Wait once, and serve the guests that have sent something. -1: stop. */
 static int guests_serve(struct rabit_tracker *t)
 {
     struct pollfd *polled = t->polled;
@@ -254,7 +254,7 @@ static int guests_serve(struct rabit_tracker *t)
         return -1;
     if (polled[0].revents)
         return -1;
-    /* Backwards: the last guest takes the place of one that leaves. */
+    /* Backwards, because the last guest replaces one that leaves. */
     for (int i = n - 1; i >= 0; i--) {
         if (polled[2 + i].revents)
             guest_hear(t, i);
@@ -268,7 +268,7 @@ static int guests_serve(struct rabit_tracker *t)
 
 /* ---- The introduction of a member to its neighbours ---- */
 
-/* Wait until the member's connection is ready. -1: it is not in time, or stop. */
+/* Wait until the member's connection is ready. -1: too late, or asked to stop. */
 static int member_wait(struct rabit_tracker *t, int fd, short events)
 {
     struct pollfd polled[2] = {{.fd = t->stop, .events = POLLIN},
@@ -341,7 +341,8 @@ static void link_add(struct links *l, int rank)
     l->all[l->n++] = rank;
 }
 
-/* A binary tree, and the ring in the order of ranks. */
+/* Set the neighbours of a rank: in a binary tree, and in a ring in the order of
+ * ranks. */
 static void links_make(int rank, int n, struct links *l)
 {
     *l = (struct links){.parent = rank > 0 ? (rank - 1) / 2 : -1,
@@ -371,7 +372,7 @@ static int links_send(struct rabit_tracker *t, int fd, int rank, const struct li
     return rc < 0 ? rc : int_send(t, fd, l->next);
 }
 
-/* The neighbours to which the member has a link already, from itself. */
+/* Receive from the member the neighbours to which it already has a link. */
 static int links_have(struct rabit_tracker *t, int fd, const struct links *l,
                       bool have[LINKS_MAX])
 {
@@ -394,8 +395,8 @@ static int links_have(struct rabit_tracker *t, int fd, const struct links *l,
     return 0;
 }
 
-/* Neighbours of lower ranks have been introduced, and accept connections; the member is
- * to accept those of higher ranks. *waits: for how many. */
+/* Send the member its neighbours of lower ranks, which accept connections. *waits is
+ * the number of neighbours of higher ranks, whose connections it must accept. */
 static int links_offer(struct rabit_tracker *t, int fd, int rank, const struct links *l,
                        const bool have[LINKS_MAX], int *waits)
 {
@@ -448,8 +449,8 @@ static int member_introduce(struct rabit_tracker *t, int rank)
     return 0;
 }
 
-/* A member that accepts neighbours which will never come would wait for ever: a
- * connection that says nothing is an error to it. */
+/* Stop a member from waiting for neighbours that will never connect: for it, an empty
+ * connection is an error. */
 static void member_dismiss(const struct member *m)
 {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
@@ -490,7 +491,7 @@ static void members_meet(struct rabit_tracker *t)
             continue;
         if (t->error.code == RAYTRAIN_OK)
             error_set(&t->error, RAYTRAIN_ECOMM,
-                      "worker %d has left before all workers had met", r);
+                      "worker %d has left before all workers were connected", r);
         return;
     }
     t->met = true;
@@ -515,8 +516,8 @@ static void *tracker_serve(void *arg)
 
     members_meet(t);
     members_leave(t);
-    /* The farewells of members, until stop. After a failure: a member that comes late
-     * is refused rather than kept waiting. */
+    /* Until stop: take the farewells of members; after a failure, refuse members that
+     * come late, so that they do not wait. */
     if (!t->met) {
         close(t->listening);
         t->listening = -1;

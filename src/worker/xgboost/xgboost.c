@@ -1,7 +1,7 @@
 /*
  * xgboost.c - trees by XGBoost; see booster.h.
  *
- * Metrics are the library's own, combined by it over the members, except for the auc of
+ * The library computes metrics, and combines them over the members, except for auc with
  * several members (xgboost_auc.h).
  */
 #include "config.h"
@@ -211,7 +211,7 @@ static int xgboost_rounds(struct booster *b, struct error *err)
 
 /* ---- The model ---- */
 
-/* As Python writes it: the fewest digits that read back to the same bits. */
+/* As Python writes it: the fewest digits from which the same bits are read. */
 static void score_text(double score, char text[32])
 {
     for (int digits = 1; digits <= 17; digits++) {
@@ -234,7 +234,7 @@ static int best_mark(const struct xgboost_library *x, void *model, int round,
     return 0;
 }
 
-/* A linear model has no trees, and is not that of some of its rounds. */
+/* A linear model has no trees, so its first rounds cannot be taken from it. */
 static bool is_linear(const struct booster *b)
 {
     const json_t *kind = json_object_get(b->env.config->params, "booster");
@@ -242,8 +242,8 @@ static bool is_linear(const struct booster *b)
     return json_is_string(kind) && strcmp(json_string_value(kind), "gblinear") == 0;
 }
 
-/* The model of the first rounds, for slice_end(): the booster's own if that has no
- * more. */
+/* The model of the first `rounds` rounds, to be released by slice_end(): the booster's
+ * own if it does not have more. */
 static void *slice_begin(struct booster *b, int rounds, struct error *err)
 {
     struct xgboost_impl *impl = b->impl;
@@ -281,7 +281,8 @@ static int xgboost_save(struct booster *b, int rounds, int best_round,
     return rc;
 }
 
-/* The library gives the features that it has used, by name: here, their numbers. */
+/* The library gives scores of the features that it has used, by name: set the names to
+ * the numbers of the features. */
 static char *score_config(const char *type, size_t n)
 {
     json_t *names = json_array(), *config;

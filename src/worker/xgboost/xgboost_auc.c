@@ -1,6 +1,6 @@
 /*
- * xgboost_auc.c - exchanges the scores of members, whose area gbdt/area_under_curve.c
- * computes.
+ * xgboost_auc.c - takes the scores of each member from the library;
+ * gbdt/area_under_curve.c computes their area.
  */
 #include "xgboost/xgboost_auc.h"
 
@@ -9,13 +9,13 @@
 
 #include "gbdt/area_under_curve.h"
 
-/* Margins rise with probabilities, and have no ties by rounding that those do not
- * have. */
+/* Margins, because they rise with probabilities, and are not rounded to more equal
+ * values. */
 #define MARGINS                                                                        \
     "{\"type\":1,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,"        \
     "\"strict_shape\":true}"
 
-/* What a member knows of its rows. */
+/* The rows of this member. */
 struct scored {
     const float *labels, *weights, *margins;
     uint64_t rows;
@@ -30,7 +30,7 @@ static bool are_classes(const float *labels, uint64_t n)
     return true;
 }
 
-/* Labels and weights are the matrix's own; margins are the model's until its next
+/* Labels and weights belong to the matrix; margins to the model, until its next
  * call. */
 static int scored_get(const struct xgboost_impl *impl, void *matrix, struct scored *s,
                       struct error *err)

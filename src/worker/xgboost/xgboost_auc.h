@@ -1,16 +1,16 @@
 /*
- * xgboost_auc.h - the area under the ROC curve of several members, exactly.
+ * xgboost_auc.h - the exact area under the ROC curve of the rows of several members.
  *
- * XGBoost's own is the mean of the members' areas, weighted by their sizes: it depends
- * on how the rows are divided.
+ * XGBoost computes the mean of the members' areas, weighted by their sizes, which
+ * depends on how the rows are divided.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_AUC_H
 #define RAYTRAIN_GBDT_XGBOOST_AUC_H
 
 #include "xgboost/xgboost_booster.h"
 
-/* COLLECTIVE, after an evaluation of several members: replace the scores "...-auc" of
- * datasets of two classes. Those of rankings and of more classes stay XGBoost's. */
+/* COLLECTIVE, after an evaluation with several members: replaces the scores "...-auc"
+ * of datasets with two classes. For ranking and for more classes, XGBoost's stay. */
 int xgboost_auc_replace(struct booster *b, struct gbdt_scores *scores,
                         struct error *err);
 

@@ -1,6 +1,6 @@
 /*
- * xgboost_booster.c - how a booster of XGBoost comes to be, where the library's log
- * goes, and how a call that fails is reported.
+ * xgboost_booster.c - makes a booster of XGBoost, passes the library's log on, and
+ * reports calls that fail.
  */
 #include "config.h"
 
@@ -15,8 +15,8 @@
 
 /* ---- What the library prints ---- */
 
-/* Its log belongs to a thread, and has no argument. NULL: nothing is passed on, as when
- * members join, and their secret would be in it. */
+/* The booster that gets the log of this thread: the library's callback has no argument.
+ * NULL: the log is not passed on, as when members join, since it has their secret. */
 static _Thread_local struct booster *speaker;
 
 void xgboost_speaker_set(struct booster *b)
@@ -80,8 +80,8 @@ int xgboost_impl_make(struct booster *b, struct error *err)
                : log_start(b, err);
 }
 
-/* Does this error come from the collectives, because another member has failed and
- * reports why? The answer only improves the message. */
+/* True if the error comes from the collectives: another member has failed, and reports
+ * why. Only the message depends on it. */
 static bool is_of_others(const char *text)
 {
     static const char *const words[] = {"llreduce", "llgather", "roadcast", "socket",
@@ -93,9 +93,9 @@ static bool is_of_others(const char *text)
     return false;
 }
 
-/* The first failure that is recorded is that of the attempt. The member that is the
- * cause records its own as soon as it has left the others, which see that at the same
- * moment. */
+/* The first recorded failure becomes that of the attempt. The member that causes it
+ * leaves the others before it records it, and they notice at once: they wait this
+ * long. */
 static const struct timespec others_first = {.tv_sec = 1};
 
 int xgboost_impl_fail(struct booster *b, const char *what, struct error *err)
@@ -103,8 +103,8 @@ int xgboost_impl_fail(struct booster *b, const char *what, struct error *err)
     struct xgboost_impl *impl = b->impl;
     struct error ours = {.code = RAYTRAIN_OK};
 
-    /* Labels and parameters are refused before the first round ends. Later failures
-     * need not recur. */
+    /* The library refuses labels and parameters before the end of the first round.
+     * Later failures may not occur again. */
     xgboost_fail(impl->x, impl->updated ? RAYTRAIN_EFAILED : RAYTRAIN_EINVAL, what,
                  &ours);
     if (impl->group && is_of_others(ours.text))

@@ -1,6 +1,6 @@
 /*
- * xgboost_booster.h - what a booster of XGBoost has, how it comes to be, and how it
- * says that a call of the library has failed.
+ * xgboost_booster.h - the state of a booster of XGBoost: making it, and reporting that
+ * a call of the library has failed.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_BOOSTER_H
 #define RAYTRAIN_GBDT_XGBOOST_BOOSTER_H
@@ -31,21 +31,21 @@ struct xgboost_impl {
     const char *renewal; /* see xgboost_params_renew() */
     /* Set by load. */
     uint64_t features;
-    int end; /* predictions are by the first rounds up to this one; 0: by all */
+    int end; /* predictions use the rounds before this one; 0: all */
     char objective[64];
     struct xgboost_shape shapes[GBDT_OUTPUTS];
 };
 
-/* impl, without anything in it; what the library prints goes to env->say from here on,
- * if this is the first member. */
+/* Makes an empty impl. From here on env->say gets what the library prints, on the first
+ * member only. */
 int xgboost_impl_make(struct booster *b, struct error *err);
-/* From now on, what the library prints belongs to this booster; NULL: to none. */
+/* Passes what the library prints on this thread to this booster; NULL: to none. */
 void xgboost_speaker_set(struct booster *b);
-/* The same, for a booster that ends: to none if it is this one. */
+/* For a booster that ends: passes it to none if that was this booster. */
 void xgboost_speaker_leave(const struct booster *b);
 
-/* A call has failed: the error, and no member waits for this one any longer. Returns
- * -1. */
+/* After a call that failed: sets the error, and lets no member wait for this one.
+ * Returns -1. */
 int xgboost_impl_fail(struct booster *b, const char *what, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * xgboost_gaps.c - detects members with and without missing values, and adds the row
- * that makes them alike.
+ * xgboost_gaps.c - detects that only some members have missing values, and adds a row
+ * with missing values on the others.
  */
 #include "xgboost/xgboost_gaps.h"
 
@@ -70,7 +70,7 @@ static int values_add(struct gbdt_rows *s, struct error *err)
     return 0;
 }
 
-/* A query of its own, if there are queries. */
+/* If there are queries, the row is a query of its own. */
 static int weight_add(struct gbdt_rows *s, struct error *err)
 {
     bool none = !s->weight;
@@ -88,7 +88,7 @@ static int weight_add(struct gbdt_rows *s, struct error *err)
     return 0;
 }
 
-/* The label and the margins of the first row are in range. */
+/* Copy the label and the margins of the first row: they are in range. */
 static int label_add(struct gbdt_rows *s, struct error *err)
 {
     if (s->label) {

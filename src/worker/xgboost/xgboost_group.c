@@ -1,6 +1,6 @@
 /*
- * xgboost_group.c - starts the tracker, and joins and leaves the library's group of
- * members. raytrain's own tracker is rabit_tracker.c.
+ * xgboost_group.c - starts a tracker, and joins and leaves the library's group of
+ * members. rabit_tracker.c is raytrain's own tracker.
  */
 #include "config.h"
 
@@ -17,9 +17,9 @@
 #include "xgboost/rabit_tracker.h"
 #include "util/thread.h"
 
-/* A member that dies closes its connections, and the others see that. A slow member,
- * with more rows or on a slower node, is not an error; the launcher watches for hangs.
- * XGBoost's own limit is 10 minutes. */
+/* If a member dies, its connections are closed, and the others see it. A slow member,
+ * with more rows or on a slower node, is not an error, so XGBoost's limit of 10 minutes
+ * is too short; the launcher watches for hangs. */
 #define PATIENCE_S 86400
 
 struct xgboost_group {
@@ -28,10 +28,10 @@ struct xgboost_group {
     struct rabit_tracker *rabit; /* of rank 0, up to 2.0 */
     void *tracker;               /* of rank 0, since 2.1 */
     bool joined;
-    sigset_t signals; /* blocked before */
+    sigset_t signals; /* those that were blocked before */
 };
 
-/* What rank 0 says to all. */
+/* What rank 0 sends to all members. */
 struct meeting {
     unsigned char secret[RABIT_SECRET_BYTES];
     char host[INET6_ADDRSTRLEN];
@@ -40,7 +40,7 @@ struct meeting {
 
 /* ---- Where to meet ---- */
 
-/* The members may be on fewer nodes than the run. */
+/* The nodes of the members, which may be fewer than those of the run. */
 static int members_world(struct comm *c, const struct world *world, struct world *out,
                          struct error *err)
 {
@@ -87,8 +87,8 @@ static int tracker_start(struct xgboost_group *g, struct meeting *m, struct erro
         return 0;
     return error_set(
         err, RAYTRAIN_ECOMM,
-        "XGBoost %d.%d.%d gives the port of its tracker in a way that this "
-        "version of raytrain does not understand",
+        "this version of raytrain does not understand how XGBoost %d.%d.%d "
+        "gives the port of its tracker",
         x->major, x->minor, x->patch);
 }
 
@@ -125,9 +125,9 @@ static int meeting_make(struct xgboost_group *g, const struct world *world,
 
 /* ---- Join and leave ---- */
 
-/* XGBoost writes to connections whose other end may be gone, which is an error to it,
- * and a signal that would end the process. The training thread alone does so, or
- * threads that it starts from now on. */
+/* Block SIGPIPE: XGBoost writes to connections whose other end may be closed, and
+ * reports that as an error. Only the training thread does so, and threads that it
+ * starts from now on. */
 static void pipes_quiet(struct xgboost_group *g)
 {
     sigset_t pipe;
@@ -151,8 +151,8 @@ static void pipes_loud(struct xgboost_group *g)
     pthread_sigmask(SIG_SETMASK, &g->signals, NULL);
 }
 
-/* Each version has its own names. One try: the tracker listens already, and a member
- * that leaves must not wait for one that is gone. */
+/* Names differ between versions. One try is enough, since the tracker listens already;
+ * a member that leaves must not wait for a tracker that has ended. */
 static json_t *member_config(const struct xgboost_group *g, const struct meeting *m)
 {
     char task[RABIT_TASK_MAX];
@@ -240,9 +240,8 @@ static void *group_tracker_free(void *arg)
     return NULL;
 }
 
-/* The library's tracker ends at once if all members have left. Else it may be waiting
- * for a connection to speak: it listens no longer, but this thread does not wait for
- * it. */
+/* The library's tracker ends at once if all members have left. Otherwise it may wait
+ * for a connection to send something, so another thread waits for its end. */
 static void tracker_stop(struct xgboost_group *g, bool clean)
 {
     struct xgboost_group *copy;

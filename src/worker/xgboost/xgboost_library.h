@@ -2,9 +2,9 @@
  * xgboost_library.h - the library libxgboost, opened at run time: the functions of its
  * C interface that raytrain calls, under their own names.
  *
- * The prototypes are written here, so that neither a header of XGBoost is needed to
- * build nor the library to start; t/unit/test_xgboost_header compares them with the
- * header of the system.
+ * The prototypes are written here, so that the build does not need XGBoost's header,
+ * and starting does not need the library. t/unit/test_xgboost_header compares them with
+ * the header of the system.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_LIBRARY_H
 #define RAYTRAIN_GBDT_XGBOOST_LIBRARY_H
@@ -14,7 +14,7 @@
 
 #include "util/error.h"
 
-/* A path here takes the place of the system's library. */
+/* The path of a library to use instead of that of the system. */
 #define XGBOOST_LIBRARY_VARIABLE "RAYTRAIN_XGBOOST_LIBRARY"
 
 typedef void (*xgboost_log)(const char *text);
@@ -77,13 +77,14 @@ struct xgboost_library {
 };
 
 /*
- * Open it, once in a process; any thread. NULL: RAYTRAIN_ENOTFOUND, there is none;
- * RAYTRAIN_ENOTSUP, this one is too old. It is never closed: OpenMP's threads stay.
+ * Opens the library, once in a process; any thread may call it. NULL on failure:
+ * RAYTRAIN_ENOTFOUND if it is not installed, RAYTRAIN_ENOTSUP if it is too old. It is
+ * never closed, because OpenMP's threads stay.
  */
 const struct xgboost_library *xgboost_library(struct error *err);
 
-/* The library's last error on this thread, cleaned (xgboost_text.h), as "what: text".
- * Returns -1. */
+/* Sets "what: text" with the library's last error on this thread, cleaned by
+ * xgboost_text.h. Returns -1. */
 int xgboost_fail(const struct xgboost_library *x, raytrain_status code,
                  const char *what, struct error *err);
 

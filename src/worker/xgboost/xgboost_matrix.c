@@ -1,6 +1,6 @@
 /*
- * xgboost_matrix.c - makes matrices of rows, and sets labels, weights, queries and
- * margins. Rows are prepared by gbdt/rows_load.c.
+ * xgboost_matrix.c - makes matrices from rows, and sets labels, weights, queries and
+ * margins. gbdt/rows_load.c prepares the rows.
  */
 #include "config.h"
 
@@ -50,10 +50,11 @@ static int option_take(const char *key, const json_t *value,
         if (!json_is_boolean(value))
             return option_type(key, "true or false", err);
     } else {
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "dmatrix_params: %s is unknown; there are missing, nthread, "
-                         "feature_types, enable_categorical and silent",
-                         quote(key, quoted));
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "dmatrix_params: %s is unknown; the keys are missing, nthread, "
+            "feature_types, enable_categorical and silent",
+            quote(key, quoted));
     }
     return 0;
 }
@@ -80,7 +81,7 @@ int xgboost_matrix_options(const json_t *params, int threads,
 #define ORDER ">"
 #endif
 
-/* NumPy's array interface: `rows` of them, or rows x columns if there are columns. */
+/* NumPy's array interface of `rows` numbers, or rows x columns if columns is not 0. */
 static const char *array_text(const void *data, uint64_t rows, uint64_t columns,
                               const char *type, char text[ARRAY_MAX])
 {
@@ -140,9 +141,9 @@ int xgboost_matrix_make(const struct xgboost_library *x,
 
 /* ---- Rows ---- */
 
-/* XGBoost weighs queries: the weight of each is that of its first row. Without queries,
- * each row has its own. NULL: RAYTRAIN_ENOMEM, or RAYTRAIN_EINVAL if the rows of a
- * query differ. */
+/* XGBoost weighs queries: take the weight of the first row of each. Without queries,
+ * take those of the rows. NULL: RAYTRAIN_ENOMEM, or RAYTRAIN_EINVAL if the rows of a
+ * query have different weights. */
 static float *weights_make(const struct gbdt_rows *s, uint64_t *n, struct error *err)
 {
     uint64_t row = 0;

@@ -9,7 +9,7 @@
 
 /* How matrices are made: dmatrix_params of the configuration. Borrows from it. */
 struct xgboost_matrix_options {
-    double missing; /* a number that is taken as missing, beside NaN */
+    double missing; /* a number that means missing, in addition to NaN */
     int threads;
     const json_t *types; /* a list of texts; NULL: by features->categorical */
 };
@@ -18,18 +18,18 @@ struct xgboost_matrix_options {
 int xgboost_matrix_options(const json_t *params, int threads,
                            struct xgboost_matrix_options *out, struct error *err);
 
-/* COLLECTIVE if members have joined. At least `width` features: sparse rows may end
- * before the last ones. */
+/* COLLECTIVE if members have joined. The matrix has `width` features at least: sparse
+ * rows may not have the last ones. */
 int xgboost_matrix_make(const struct xgboost_library *x,
                         const struct xgboost_matrix_options *options,
                         const struct gbdt_rows *rows, uint64_t width, void **out,
                         struct error *err);
 
-/* Labels, weights, queries and margins. */
+/* Sets labels, weights, queries and margins. */
 int xgboost_matrix_describe_rows(const struct xgboost_library *x, void *matrix,
                                  const struct gbdt_rows *rows, struct error *err);
 
-/* Names and types of features, of a matrix or (model) of the model. */
+/* Sets names and types of features of a matrix, or (model) of the model. */
 int xgboost_matrix_describe_features(const struct xgboost_library *x, void *handle,
                                      bool model,
                                      const struct xgboost_matrix_options *options,

@@ -43,13 +43,13 @@ static int param_set(struct booster *b, const char *name, const char *value,
 }
 
 /*
- * Before the user's parameters, which overrule them.
+ * Set before the user's parameters, which override them.
  *
  * hist: XGBoost would choose between exact (one process, few rows), approx (several)
  * and hist (since 2.0), and the model would depend on the number of workers.
- * seed_per_iteration: samples are drawn by the number of the round, so that a run that
- * goes on draws the same ones; several members do it in any case. validate_parameters:
- * XGBoost's Python module sets it, too.
+ * seed_per_iteration: samples depend on the number of the round, so that a resumed run
+ * draws the same ones; with several members they do in any case. validate_parameters:
+ * XGBoost's Python module sets it too.
  */
 static int defaults_set(struct booster *b, const json_t *params, struct error *err)
 {
@@ -74,9 +74,9 @@ static int defaults_set(struct booster *b, const json_t *params, struct error *e
     return 0;
 }
 
-/* ---- Constraints, which may name features, as XGBoost's Python module has it ---- */
+/* ---- Constraints, which may name features, as in XGBoost's Python module ---- */
 
-/* The number of a feature, by its name or already as one. NULL: there is none. */
+/* The number of a feature that is given by name or number. NULL: no such feature. */
 static json_t *feature_number(const struct gbdt_features *f, const json_t *which)
 {
     const char *name = json_string_value(which);
@@ -97,7 +97,7 @@ static int feature_unknown(const char *param, const char *name, struct error *er
                      quote(name ? name : "", quoted));
 }
 
-/* { x1 = 1; } as a list with a number for each feature. */
+/* Turn { x1 = 1; } into a list with a number for each feature. */
 static json_t *monotone_list(const struct gbdt_features *f, const json_t *by_name,
                              struct error *err)
 {
@@ -122,7 +122,7 @@ static json_t *monotone_list(const struct gbdt_features *f, const json_t *by_nam
     return list;
 }
 
-/* [["x1", "x2"], [2, 3]] as numbers. */
+/* Turn [["x1", "x2"], [2, 3]] into numbers. */
 static json_t *interaction_lists(const struct gbdt_features *f, const json_t *groups,
                                  struct error *err)
 {
@@ -150,7 +150,7 @@ static json_t *interaction_lists(const struct gbdt_features *f, const json_t *gr
     return lists;
 }
 
-/* [1, 0, -1] is a tuple to XGBoost. */
+/* XGBoost takes [1, 0, -1] as a tuple: (1, 0, -1). */
 static json_t *monotone_text(json_t *list)
 {
     char *text = json_dumps(list, JSON_COMPACT);
@@ -167,7 +167,7 @@ static json_t *monotone_text(json_t *list)
     return tuple;
 }
 
-/* A new reference: the value as XGBoost takes it. */
+/* The value as XGBoost takes it, as a new reference. */
 static json_t *value_translate(const struct gbdt_features *f, const char *name,
                                json_t *value, struct error *err)
 {
@@ -205,7 +205,7 @@ static int xgboost_value_set(struct booster *b, const char *name, json_t *value,
 
 /* ---- Samples ---- */
 
-/* The number of a parameter that may be a text. */
+/* True for a share below 1, as a number or a text. */
 static bool is_sampled(const json_t *value)
 {
     double share = json_is_string(value) ? strtod(json_string_value(value), NULL)
@@ -214,7 +214,8 @@ static bool is_sampled(const json_t *value)
     return value && share < 1;
 }
 
-/* The user's tree method, if what it draws can be renewed by another one in between. */
+/* The user's tree method, if it draws samples and xgboost_params_renew() can renew
+ * them. */
 static const char *renewal_find(const json_t *params)
 {
     static const char *const samples[] = {"subsample", "colsample_bytree",

@@ -4,19 +4,19 @@
 
 #include "gbdt/booster.h"
 
-/* Is the objective one of ranking? */
+/* True if the objective is for ranking. */
 bool xgboost_params_rank(const struct gbdt_config *cfg);
 
-/* XGBoost looks at its parameters when it needs them; here it does so at once. */
+/* Makes XGBoost check its parameters now, rather than when it needs them. */
 int xgboost_params_check(struct booster *b, struct error *err);
 
-/* The user's parameters, and those that have another default here. */
+/* Sets the user's parameters, and those that have another default here. */
 int xgboost_params_set(struct booster *b, struct error *err);
 
 /*
- * Before each round. XGBoost samples rows and columns by the number of the round, but
- * also by what it has drawn since the process began. With a new tree maker in each
- * round the latter is the same after a restart. Does nothing if nothing is sampled.
+ * Called before each round. XGBoost's samples of rows and columns depend on the number
+ * of the round, and on what it has drawn since the process began. A new tree maker in
+ * each round makes the latter the same after a restart. Does nothing without sampling.
  */
 int xgboost_params_renew(struct booster *b, struct error *err);
 

@@ -39,10 +39,11 @@ int xgboost_convert(struct booster *b, const char *format, void **bytes, size_t 
     char quoted[QUOTE_TEXT_MAX];
 
     if (strcmp(format, "json") != 0 && strcmp(format, "ubj") != 0)
-        return error_set(err, RAYTRAIN_EINVAL,
-                         "a model of XGBoost cannot be written as %s; there are json "
-                         "and ubj",
-                         quote(format, quoted));
+        return error_set(
+            err, RAYTRAIN_EINVAL,
+            "a model of XGBoost cannot be written as %s; the formats are json "
+            "and ubj",
+            quote(format, quoted));
     return xgboost_bytes(impl->x, impl->model, format, bytes, n, err);
 }
 
@@ -64,7 +65,8 @@ static int objective_find(struct booster *b, struct error *err)
     return 0;
 }
 
-/* If early stopping has left its mark, the rounds after the best one do not count. */
+/* If the model has a best round, from early stopping, do not use the rounds after
+ * it. */
 static int model_end_find(struct booster *b, struct error *err)
 {
     struct xgboost_impl *impl = b->impl;
@@ -99,7 +101,7 @@ int xgboost_load(struct booster *b, const void *bytes, size_t n, struct error *e
 
 /* ---- Predictions by the library ---- */
 
-/* Its numbers of the kinds of predictions. */
+/* The library's numbers for the kinds of predictions. */
 enum { KIND_VALUE = 0, KIND_MARGIN = 1, KIND_CONTRIBUTION = 2, KIND_LEAF = 6 };
 
 static bool is_multi(const struct xgboost_impl *impl)
@@ -107,13 +109,13 @@ static bool is_multi(const struct xgboost_impl *impl)
     return strncmp(impl->objective, "multi:", 6) == 0;
 }
 
-/* Does it predict the probability of each class by itself? */
+/* True if the library predicts the probability of each class. */
 static bool is_softprob(const struct xgboost_impl *impl)
 {
     return strcmp(impl->objective, "multi:softprob") == 0;
 }
 
-/* Margins come instead of values if probabilities are still to be made of them. */
+/* The kind to request: margins if probabilities must be computed from them. */
 static int xgboost_output_kind(const struct xgboost_impl *impl, enum gbdt_output output)
 {
     switch (output) {
@@ -171,8 +173,8 @@ static int output_check(const struct xgboost_impl *impl, enum gbdt_output output
     return 0;
 }
 
-/* The library has rows x groups, contributions rows x groups x numbers, and leaves rows
- * x rounds x groups x trees. */
+/* The library gives rows x groups; for contributions, rows x groups x numbers; for
+ * leaves, rows x rounds x groups x trees. */
 static void shape_take(const struct raw *raw, enum gbdt_output output, bool multi,
                        struct xgboost_shape *out)
 {
@@ -257,7 +259,7 @@ static int32_t most_of(const float *v, uint64_t n)
     return (int32_t)best;
 }
 
-/* Make n numbers for each row from those of the library. */
+/* Compute n numbers for each row from those of the library. */
 static void values_make(const struct xgboost_impl *impl, enum gbdt_output output,
                         const float *from, uint64_t rows, uint64_t n, void *values)
 {
@@ -285,7 +287,7 @@ static void values_make(const struct xgboost_impl *impl, enum gbdt_output output
     }
 }
 
-/* Sparse rows may end before the model's last features. */
+/* Sparse rows may have fewer features than the model. */
 static int xgboost_features_check(const struct xgboost_impl *impl,
                                   const struct gbdt_rows *rows, struct error *err)
 {

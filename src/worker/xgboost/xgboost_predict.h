@@ -1,6 +1,6 @@
 /*
- * xgboost_predict.h - models of XGBoost in one process: slots of booster.h, and a model
- * as bytes.
+ * xgboost_predict.h - models of XGBoost in one process: the slots of booster.h, and the
+ * bytes of a model.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_PREDICT_H
 #define RAYTRAIN_GBDT_XGBOOST_PREDICT_H
@@ -16,7 +16,7 @@ int xgboost_predict(struct booster *b, enum gbdt_output output,
 int xgboost_convert(struct booster *b, const char *format, void **bytes, size_t *n,
                     struct error *err);
 
-/* A model as bytes of a format, to free(). */
+/* The model in a format; the caller frees the bytes. */
 int xgboost_bytes(const struct xgboost_library *x, void *model, const char *format,
                   void **bytes, size_t *n, struct error *err);
 

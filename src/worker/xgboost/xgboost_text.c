@@ -11,7 +11,7 @@
 
 /* ---- Messages ---- */
 
-/* "[12:34:56] ", if it is there. */
+/* Skip "[12:34:56] ". */
 static const char *time_skip(const char *s)
 {
     static const char form[] = "[00:00:00] ";
@@ -22,7 +22,7 @@ static const char *time_skip(const char *s)
     return s + sizeof form - 1;
 }
 
-/* "../src/learner.cc:767: ", if it is there: a file of a program, and a line. */
+/* Skip "../src/learner.cc:767: ", a file of the source and a line. */
 static const char *place_skip(const char *s)
 {
     size_t path = strcspn(s, ": \n"), digits;
@@ -36,7 +36,7 @@ static const char *place_skip(const char *s)
     return s + strspn(s, " ");
 }
 
-/* "[allreduce.cc:39|18:24:33]: ", which later versions put into the middle. */
+/* Skip "[allreduce.cc:39|18:24:33]: ", which later versions insert. */
 static const char *mark_skip(const char *s)
 {
     size_t n = strcspn(s, "]\n");
@@ -115,13 +115,13 @@ static int line_odd(const char *line, struct error *err)
     char quoted[QUOTE_TEXT_MAX];
 
     return error_set(err, RAYTRAIN_EFAILED,
-                     "XGBoost gives the metrics of a round as %s, which this version "
-                     "of raytrain does not understand",
+                     "this version of raytrain does not understand the metrics of a "
+                     "round as XGBoost gives them: %s",
                      quote(line, quoted));
 }
 
-/* The dataset that begins a metric's name, from *at on: the longest such, if one is
- * "valid" and another "valid-a". -1: none. */
+/* The dataset whose name begins the name of a metric, from *at on; of "valid" and
+ * "valid-a" the longer one. -1: none. */
 static int dataset_of(const char *name, const char *const *names, size_t n, size_t *at)
 {
     size_t longest = 0;
@@ -138,7 +138,7 @@ static int dataset_of(const char *name, const char *const *names, size_t n, size
     return longest > 0 ? 0 : -1;
 }
 
-/* One "train-logloss:0.5", cut out of the line. */
+/* Parse one "train-logloss:0.5". */
 static int score_parse(char *text, const char *const *names, size_t n, size_t *at,
                        struct gbdt_score *out)
 {

@@ -1,6 +1,5 @@
 /*
- * xgboost_text.h - what XGBoost says, as text: messages, and the line of metrics of a
- * round.
+ * xgboost_text.h - parses XGBoost's messages, and its line of metrics for a round.
  */
 #ifndef RAYTRAIN_GBDT_XGBOOST_TEXT_H
 #define RAYTRAIN_GBDT_XGBOOST_TEXT_H
@@ -8,12 +7,12 @@
 #include "gbdt/booster.h"
 
 /*
- * The sense of a message, on one line: without the time, the place in XGBoost's source,
- * and the stack, which say nothing to its reader. Printable. Returns out.
+ * Makes one printable line of a message, without the time, the place in XGBoost's
+ * source and the stack, which do not help its reader. Returns out.
  */
 char *xgboost_text_clean(const char *text, char *out, size_t room);
 
-/* Is this line of the log a warning? */
+/* True if this line of the log is a warning. */
 bool xgboost_text_is_warning(const char *text);
 
 /*
@@ -23,7 +22,7 @@ bool xgboost_text_is_warning(const char *text);
 int xgboost_text_scores(const char *line, const char *const *names, size_t n,
                         struct gbdt_scores *out, struct error *err);
 
-/* `metric` is one without its dataset, "auc" or "ndcg@5-". */
+/* `metric` has no dataset: "auc", or "ndcg@5-". */
 bool xgboost_metric_more_is_better(const char *metric);
 
 #endif
