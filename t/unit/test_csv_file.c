@@ -436,12 +436,11 @@ static void a_byte_that_is_nul_is_named_by_its_line(void **state)
     write_file("a", bytes, sizeof bytes - 1);
     for (int ranks = 1; ranks <= 5; ranks++) {
         assert_int_equal(convert(&j, ranks), -1);
-        assert_non_null(
-            strstr(err.text, "shown.csv:3: the record has a byte that is NUL"));
+        assert_non_null(strstr(err.text, "shown.csv:3: the record has a NUL byte"));
     }
     write_file("a", "x\0\ny\n", 5);
     assert_int_equal(convert(&j, 2), -1);
-    assert_non_null(strstr(err.text, "shown.csv: the header has a byte that is NUL"));
+    assert_non_null(strstr(err.text, "shown.csv: the header has a NUL byte"));
 }
 
 static void what_is_no_file_is_refused(void **state)

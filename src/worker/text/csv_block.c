@@ -1,7 +1,7 @@
 /*
- * csv_block.c - see csv_block.h. A number is parsed where it stands, without first
- * looking for the end of its field; only if it does not end where a field may end, the
- * field is looked at as text.
+ * csv_block.c - see csv_block.h. A number is parsed in place, before the end of its
+ * field is known. Only if it does not end where a field may end, the field is parsed as
+ * text.
  */
 #include "text/csv_block.h"
 
@@ -13,11 +13,11 @@
 #include "util/number.h"
 #include "util/quote.h"
 
-#define FEW_BYTES ((size_t)1 << 20) /* lines of more are counted, to save memory */
+#define FEW_BYTES ((size_t)1 << 20) /* in a larger text lines are counted first */
 
 /* ---- Columns ---- */
 
-/* The column of b->rows for a column. */
+/* The column of b->rows that has the values of a column. */
 static struct frame_column frame_column_of(const struct csv_column *c)
 {
     struct frame_column f = {.kind = FRAME_NUMBERS, .words = c->words};
@@ -45,7 +45,7 @@ static struct frame_column frame_column_of(const struct csv_column *c)
     return f;
 }
 
-/* Columns of b->rows for the present types. */
+/* Make the columns of b->rows for the present types. */
 static int frame_make(struct csv_block *b, struct error *err)
 {
     frame_clear(&b->rows);
@@ -59,7 +59,7 @@ static int frame_make(struct csv_block *b, struct error *err)
     return 0;
 }
 
-/* Take the types from what has been seen; true if that changes one. */
+/* Set the types from the values seen so far; true if that changes one. */
 static bool types_take(struct csv_block *b)
 {
     bool changed = false;
@@ -163,8 +163,8 @@ static int misfit(const struct csv_block *b, const struct csv_column *c,
         quote(c->name, name), quote(copy, value), csv_type_name(c->declared));
 }
 
-/* A value of a column of numbers, as text. What does not fit the type is only noted:
- * the type changes, and the block is parsed again. */
+/* Put a value, given as text, into a column of numbers. One that does not fit the type
+ * is only noted: the type changes, and the block is parsed again. */
 static int number_put(const struct csv_block *b, struct csv_column *c,
                       struct frame_column *to, uint64_t row, const char *text, size_t n,
                       struct error *err)
@@ -194,8 +194,8 @@ static int number_put(const struct csv_block *b, struct csv_column *c,
     return 0;
 }
 
-/* Integers are words unless there is a fraction, too, or they are words for another
- * reason. */
+/* Note integers among words: they need words unless there is a fraction too, or there
+ * are words anyway. */
 static void word_look(const struct csv_block *b, struct csv_column *c, const char *text,
                       size_t n)
 {
@@ -205,7 +205,7 @@ static void word_look(const struct csv_block *b, struct csv_column *c, const cha
         c->seen |= csv_value(&b->missing, text, n, &v);
 }
 
-/* Words that are pending get their codes. */
+/* Give pending words their codes. */
 static int words_put(struct csv_column *c, struct frame_column *to, struct error *err)
 {
     struct csv_pending *p = c->pending;
@@ -220,7 +220,7 @@ static int words_put(struct csv_column *c, struct frame_column *to, struct error
     return 0;
 }
 
-/* A text that is not missing. `stays`: it stays where it is while the block is
+/* Put a text that is not missing. `stays`: it stays in place while the block is
  * parsed. */
 static int word_put(struct csv_column *c, struct frame_column *to, uint64_t row,
                     const char *text, size_t n, bool stays, struct error *err)
@@ -228,7 +228,7 @@ static int word_put(struct csv_column *c, struct frame_column *to, uint64_t row,
     int32_t *code = (int32_t *)(void *)to->data + row;
     struct csv_pending *p = c->pending;
 
-    if (!stays) { /* after those before it: codes do not depend on blocks */
+    if (!stays) { /* after pending ones, so that codes do not depend on blocks */
         if (p && words_put(c, to, err) < 0)
             return -1;
         return dictionary_add(c->words, text, n, code, err);
@@ -251,7 +251,7 @@ static int csv_text_put(struct frame_column *to, uint64_t row, const char *text,
     return 0;
 }
 
-/* No word, or an empty text. */
+/* Put a missing word, or an empty text. */
 static int missing_put(struct frame_column *to, uint64_t row)
 {
     if (to->kind == FRAME_TEXT)
@@ -262,7 +262,7 @@ static int missing_put(struct frame_column *to, uint64_t row)
 
 /* ---- Fields ---- */
 
-/* An outcome that is not of enum csv_end: an error, which is in *err. */
+/* An outcome in addition to those of enum csv_end: an error, which is in *err. */
 #define FAILED (-1)
 
 static int field_as_text(struct csv_block *b, size_t i, uint64_t row, struct error *err)
@@ -302,8 +302,8 @@ static inline const char *integer_read(const struct csv_cursor *at,
     return end;
 }
 
-/* The same of any number. Those of a column without a fraction so far are integers, or
- * looked at as text. */
+/* The same for any number. In a column without fractions so far, numbers are integers,
+ * or are parsed as text. */
 static inline const char *real_read(const struct csv_cursor *at, struct csv_column *c,
                                     double *x)
 {
@@ -316,11 +316,11 @@ static inline const char *real_read(const struct csv_cursor *at, struct csv_colu
         return end;
     }
     end = number_float64(at->at, at->end, x);
-    /* Not every spelling of nan is a number here. */
+    /* Not every spelling of nan is a number. */
     return end == at->at || !csv_ends_field(at, end) || isnan(*x) ? NULL : end;
 }
 
-/* The field at the cursor becomes the value of a column. Returns an enum csv_end, or
+/* Make the field at the cursor the value of a column. Returns an enum csv_end, or
  * FAILED. */
 static inline int field_put(struct csv_block *b, size_t i, uint64_t row,
                             struct error *err)
@@ -356,7 +356,7 @@ static inline int field_put(struct csv_block *b, size_t i, uint64_t row,
 
 /* ---- Records ---- */
 
-/* The record has more fields than there are columns: how many? */
+/* Count the fields of a record that has more of them than there are columns. */
 static int too_many(struct csv_block *b, struct error *err)
 {
     size_t n = b->n_columns, length;
@@ -401,15 +401,15 @@ static int record_put(struct csv_block *b, uint64_t row, struct error *err)
     }
 }
 
-/* No more rows are in n bytes, if these are few: a field takes a byte with what ends
- * it, and a record two. */
+/* The most rows that n bytes can have, if they are few: a field needs at least a byte,
+ * with what ends it, and a record two. */
 static uint64_t rows_most(const struct csv_block *b, const char *bytes, size_t n)
 {
     return 1 + (n > FEW_BYTES ? csv_scan_lines(bytes, n)
                               : n / (b->n_columns > 2 ? b->n_columns : 2));
 }
 
-/* Memory for the rows of the text. */
+/* Reserve memory for the rows of the text. */
 static int csv_rows_reserve(struct csv_block *b, const char *bytes, size_t n,
                             struct error *err)
 {
@@ -428,7 +428,7 @@ static int csv_rows_reserve(struct csv_block *b, const char *bytes, size_t n,
     return 0;
 }
 
-/* All records of the cursor that begin before `stop`, with the present types. */
+/* Parse all records of the cursor that begin before `stop`, with the present types. */
 static int records_parse(struct csv_block *b, const struct csv_text *text,
                          struct error *err)
 {
@@ -457,7 +457,7 @@ static int records_parse(struct csv_block *b, const struct csv_text *text,
     return 0;
 }
 
-/* The same, once more if types change. */
+/* The same; parse them again if types change. */
 static int records_parse_typed(struct csv_block *b, const struct csv_text *text,
                                struct error *err)
 {
@@ -491,10 +491,10 @@ int csv_block_parse(struct csv_block *b, const struct csv_text *text, size_t *us
     if (records_parse_typed(b, &before, err) < 0)
         return -1;
     *used = (size_t)(b->cursor.at - text->bytes);
-    /* A NUL in a record that another block has is not for this one to report. */
+    /* Do not report a NUL in a record of another block. */
     if (!nul || *used >= text->limit)
         return 0;
     b->fault = *used;
     return error_set(err, RAYTRAIN_EINVAL,
-                     "the record has a byte that is NUL; is this text, in UTF-8?");
+                     "the record has a NUL byte; is this text, in UTF-8?");
 }

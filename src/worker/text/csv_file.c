@@ -1,7 +1,7 @@
 /*
- * csv_file.c - see csv_file.h. In order: the heads of the files, a scan that finds the
- * rows of each rank, samples that give types, and passes over all rows until types are
- * right.
+ * csv_file.c - see csv_file.h. A conversion reads the heads of the files, scans them
+ * for the rows of each rank, parses samples to guess the types, and makes passes over
+ * all rows until the types are right.
  */
 #include "text/csv_file.h"
 
@@ -15,7 +15,7 @@
 
 #define BLOCK_BYTES  ((size_t)256 * 1024)
 #define COLUMN_BYTES                                                                   \
-    ((size_t)512) /* of a block, so that each column has some rows in it */
+    ((size_t)512) /* of a block, so that it has some rows of many columns */
 #define SAMPLE_BYTES ((size_t)64 * 1024)
 #define PASSES       2 /* the first one sees all values */
 
@@ -27,12 +27,12 @@ struct csv_conversion {
     struct csv_files files;
     struct csv_range range;
     struct csv_block block;
-    enum csv_type *types; /* that the sink knows */
+    enum csv_type *types; /* those that the sink knows */
     char *bytes;
     size_t room;
-    uint64_t row;    /* the next one of this rank */
+    uint64_t row;    /* the next row of this rank */
     uint64_t parsed; /* rows of this rank */
-    bool stale;      /* types have changed since: rows are not for the sink */
+    bool stale;      /* types have changed, so rows do not go into the sink */
 };
 
 static size_t block_bytes(const struct csv_conversion *c)
@@ -120,7 +120,8 @@ static int csv_block_read(struct csv_conversion *c, const struct text_file *f,
     return text_read(f, c->bytes, *n, at, err);
 }
 
-/* Where the first record of the piece begins, and whether another one ended there. */
+/* Find where the first record of the piece begins, and whether another one ended
+ * there. */
 static int piece_begin(struct csv_conversion *c, const struct text_file *f,
                        const struct csv_piece *piece, uint64_t *at, bool *record,
                        struct error *err)
@@ -141,7 +142,7 @@ static int piece_begin(struct csv_conversion *c, const struct text_file *f,
     return 0;
 }
 
-/* Parse records from *at on, up to those that begin at `stop`, out of about n bytes. */
+/* Parse records from *at on that begin before `stop`, from about n bytes. */
 static int block_parse(struct csv_conversion *c, const struct text_file *f,
                        uint64_t *at, uint64_t stop, size_t n, struct error *err)
 {
@@ -214,7 +215,7 @@ static int range_parse(struct csv_conversion *c, struct error *err)
     return rc;
 }
 
-/* The values of a few records. Errors are left to the pass. */
+/* Look at the values of a few records. The pass reports errors. */
 static void sample_parse(struct csv_conversion *c, const struct csv_piece *sample)
 {
     struct text_file f = TEXT_FILE_INIT;
@@ -228,8 +229,8 @@ static void sample_parse(struct csv_conversion *c, const struct csv_piece *sampl
     text_close(&f);
 }
 
-/* COLLECTIVE: the types that follow from the values that all ranks have seen; *changed:
- * the sink knows others. */
+/* COLLECTIVE: set the types from the values that all ranks have seen; *changed: the
+ * sink knows others. */
 static int types_agree(struct csv_conversion *c, bool *changed, struct error *err)
 {
     size_t n = c->block.n_columns;
@@ -265,7 +266,8 @@ static int changed_meanwhile(struct error *err)
                      "complete");
 }
 
-/* COLLECTIVE: have all ranks together parsed the rows that the scan found? */
+/* COLLECTIVE: check that all ranks together have parsed the rows that the scan
+ * found. */
 static int rows_check(struct csv_conversion *c, struct error *err)
 {
     int64_t parsed = (int64_t)c->parsed;
@@ -275,7 +277,7 @@ static int rows_check(struct csv_conversion *c, struct error *err)
     return (uint64_t)parsed == c->range.rows ? 0 : changed_meanwhile(err);
 }
 
-/* COLLECTIVE: all rows to the sink. */
+/* COLLECTIVE: put all rows into the sink. */
 static int csv_pass(struct csv_conversion *c, struct error *err)
 {
     int rc = csv_block_restart(&c->block, err);
@@ -306,7 +308,7 @@ static int csv_passes(struct csv_conversion *c, struct error *err)
     return changed_meanwhile(err);
 }
 
-/* ---- What the user should know ---- */
+/* ---- Warnings ---- */
 
 static void integers_note(const struct csv_conversion *c,
                           const struct csv_column *column)
@@ -323,7 +325,7 @@ static void integers_note(const struct csv_conversion *c,
     c->sink->warn(c->arg, text);
 }
 
-/* Rank 0, when the types are known. */
+/* On rank 0, when the types are known. */
 static void columns_note(const struct csv_conversion *c)
 {
     for (size_t i = 0; c->sink->warn && i < c->block.n_columns; i++) {
@@ -336,7 +338,7 @@ static void columns_note(const struct csv_conversion *c)
 
 /* ---- The end ---- */
 
-/* COLLECTIVE: the sink gets the words of all ranks. */
+/* COLLECTIVE: give the sink the words of all ranks. */
 static int words_end(struct csv_conversion *c, struct error *err)
 {
     struct frame *rows = &c->block.rows;

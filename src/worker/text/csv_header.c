@@ -1,6 +1,6 @@
 /*
- * csv_header.c - guesses the delimiter, and names the columns: as the header does, or
- * by numbers. Types are found in csv_value.c.
+ * csv_header.c - guesses the delimiter, and names the columns, by the header or by
+ * numbers. csv_value.c finds the types.
  */
 #include "text/csv_header.h"
 
@@ -12,7 +12,7 @@
 
 /* ---- The delimiter ---- */
 
-#define RECORDS 32 /* that are looked at */
+#define RECORDS 32 /* the number that is looked at */
 
 struct fit {
     size_t fields; /* of the first record */
@@ -90,12 +90,12 @@ static int names_grow(struct csv_names *names, size_t n, struct error *err)
 static int name_append(struct csv_names *names, const char *text, size_t n,
                        struct error *err)
 {
-    size_t most = 2 * n + 1; /* of each byte of Latin-1 two become */
+    size_t most = 2 * n + 1; /* a byte of Latin-1 becomes two */
     char *name, *raw;
 
     if (memchr(text, '\0', n))
         return error_set(err, RAYTRAIN_EINVAL,
-                         "the header has a byte that is NUL; is this text, in UTF-8?");
+                         "the header has a NUL byte; is this text, in UTF-8?");
     if (names->n == CSV_COLUMNS_MAX)
         return error_set(err, RAYTRAIN_EINVAL, "there are more than %d columns",
                          CSV_COLUMNS_MAX);
@@ -153,12 +153,12 @@ int csv_names_read(char delimiter, const char *bytes, size_t n, bool last,
 
 /* ---- Columns ---- */
 
-/* The names in the header, those that columns have got, and for each one in the header,
- * the last number that was appended to it: each is looked up, since a line of numbers
- * that is taken for a header may have thousands that are equal. */
+/* The names in the header, and those that columns have got. For each name in the
+ * header, the last number that was appended to it: a line of numbers that is taken for
+ * a header may have thousands of equal names. */
 struct naming {
     struct dictionary *taken, *given;
-    size_t *times; /* of `given` */
+    size_t *times; /* the last number, for each of `given` */
 };
 
 static void naming_clear(struct naming *n)
@@ -174,7 +174,7 @@ static bool csv_name_is_used(const struct naming *n, const char *name, size_t le
            dictionary_find(n->given, name, length) >= 0;
 }
 
-/* One more name of the header. */
+/* Add a name of the header. */
 static int name_give(struct naming *n, const char *name, size_t i, struct error *err)
 {
     size_t length = strlen(name);
@@ -207,7 +207,7 @@ static int naming_init(struct naming *n, const struct csv_names *names,
     return rc;
 }
 
-/* Make a name of another one, by a number after it; *times is the last one that was
+/* Make a new name by appending a number to `name`; *times is the last number that was
  * used. */
 static int csv_name_make(const struct naming *n, const char *name, size_t *times,
                          char own[RAYTRAIN_NAME_MAX + 1], struct error *err)
@@ -224,7 +224,7 @@ static int csv_name_make(const struct naming *n, const char *name, size_t *times
     return 0;
 }
 
-/* Give column i its name, `name` if it is the first one to be called so. */
+/* Give column i its name: `name`, unless an earlier column has it. */
 static int column_name(struct naming *n, size_t i, const char *name,
                        char own[RAYTRAIN_NAME_MAX + 1], struct error *err)
 {

@@ -1,6 +1,4 @@
-/*
- * csv_header.h - the beginning of CSV text: the delimiter, the names of the columns.
- */
+/* csv_header.h - the beginning of CSV text: the delimiter, and the names of columns. */
 #ifndef RAYTRAIN_TEXT_CSV_HEADER_H
 #define RAYTRAIN_TEXT_CSV_HEADER_H
 
@@ -10,15 +8,15 @@
 
 #define CSV_COLUMNS_MAX 65536
 
-/* The one of , ; tab | that makes records of equal length of the text, the longer the
- * better. ',' if there is none. */
+/* The one of , ; tab | that divides all records into the same number of fields; if
+ * several do, the one with most fields. ',' if none does. */
 char csv_delimiter_guess(const char *bytes, size_t n, bool last);
 
 /*
- * The fields of the first record: *text, malloc'ed, has *n of them, in UTF-8, each with
- * a NUL, *length bytes in all; those that are not in UTF-8 are taken for Latin-1. *used
- * bytes are before the next record. *n is 0 if there is no record, or if it is cut off,
- * which *cut says.
+ * The fields of the first record: text, malloc'ed, has n of them, in UTF-8, each with a
+ * NUL, `length` bytes together. Fields that are not in UTF-8 are taken as Latin-1.
+ * *used is the number of bytes before the next record. n is 0 if there is no record, or
+ * if it is incomplete; then *cut is true.
  */
 struct csv_names {
     char *text;
@@ -29,10 +27,10 @@ int csv_names_read(char delimiter, const char *bytes, size_t n, bool last,
 void csv_names_clear(struct csv_names *names);
 
 /*
- * Columns of these names, malloc'ed; without a header, they are named by their numbers
- * from 0 on. As in pandas, a name that is there already gets a suffix, ".1", and a
- * column without a name is "Unnamed: NUMBER"; no name of the header is given to another
- * column.
+ * Makes columns with these names, malloc'ed; without a header, their names are their
+ * numbers from 0. As in pandas, a repeated name gets a suffix, ".1", and a column
+ * without a name is "Unnamed: NUMBER". A name that is made so is never one of the
+ * header.
  */
 int csv_names_columns(const struct csv_names *names, bool header,
                       struct csv_column **columns, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * csv_heads.c - see csv_heads.h. The ranks share the files; the first file that is not
- * empty says what all of them must be like.
+ * csv_heads.c - see csv_heads.h. Each rank looks at some of the files. All files must
+ * be like the first one that is not empty.
  */
 #include "text/csv_heads.h"
 
@@ -13,7 +13,7 @@
 
 /* The first record of a file. */
 struct head {
-    bool any;    /* there is one, which is all that is asked for */
+    bool any;    /* there is a record, and nothing else was asked */
     size_t mark; /* bytes of the byte order mark */
     struct csv_names names;
     uint64_t after; /* where the next record may begin */
@@ -49,7 +49,7 @@ int csv_files_open(const struct csv_files *files, size_t i, struct text_file *f,
     return -1;
 }
 
-/* Is there a record, whatever the delimiter is? */
+/* True if there is a record, with any delimiter. */
 static bool any_record(const char *bytes, size_t n, bool *cut)
 {
     struct csv_cursor c = {.at = bytes, .end = bytes + n};
@@ -59,7 +59,8 @@ static bool any_record(const char *bytes, size_t n, bool *cut)
     return any;
 }
 
-/* The head of a file from its first n bytes. *delimiter 0: it is found out. */
+/* Parse the head of a file from its first n bytes. If *delimiter is 0, it is
+ * guessed. */
 static int head_parse(struct head *h, const struct text_file *f, char *delimiter,
                       const char *bytes, size_t n, bool *cut, struct error *err)
 {
@@ -114,15 +115,15 @@ struct look {
     struct comm *comm;
     struct csv_files *files;
     bool header;
-    int64_t *records; /* of each file: does it have a record? */
+    int64_t *records; /* for each file, whether it has a record */
 };
 
 /* What to do with file i. */
 typedef int (*look_func)(struct look *l, size_t i, const struct text_file *f,
                          struct error *err);
 
-/* COLLECTIVE: do it for each file that has a record, or for all of them if that is not
- * yet known. */
+/* COLLECTIVE: call func for each file that has a record, or, if that is not known yet,
+ * for all files. */
 static int look_at(struct look *l, look_func func, bool all, struct error *err)
 {
     int rc = 0;
@@ -174,7 +175,7 @@ static int start_note(struct look *l, size_t i, const struct text_file *f,
     return rc;
 }
 
-/* COLLECTIVE: what rank 0 found in the first file that has a record. */
+/* COLLECTIVE: send what rank 0 found in the first file that has a record. */
 static int first_share(struct look *l, size_t first, struct error *err)
 {
     struct csv_files *files = l->files;

@@ -1,5 +1,5 @@
-/* csv_heads.h - the beginnings of CSV files: what their columns are, and where their
- * data begin. */
+/* csv_heads.h - reads the beginnings of CSV files: their columns, and where their data
+ * begin. */
 #ifndef RAYTRAIN_TEXT_CSV_HEADS_H
 #define RAYTRAIN_TEXT_CSV_HEADS_H
 
@@ -21,13 +21,13 @@ struct csv_files {
 };
 
 /*
- * COLLECTIVE: look at the sources, each on one rank. `delimiter` may be 0: guess. The
- * result is agreed on; csv_files_clear() is due in any case.
+ * COLLECTIVE, with the same outcome on every rank: looks at the sources, each on one
+ * rank. A `delimiter` of 0 is guessed. Call csv_files_clear() in any case.
  */
 int csv_files_look(struct comm *comm, struct csv_files *files,
                    const struct text_source sources[], size_t n, char delimiter,
                    bool header, struct error *err);
-/* Open file i, which must still be of that size. */
+/* Opens file i, whose size must not have changed. */
 int csv_files_open(const struct csv_files *files, size_t i, struct text_file *f,
                    struct error *err);
 void csv_files_clear(struct csv_files *files);

@@ -105,7 +105,7 @@ static int pieces_scan(struct scanning *s, struct error *err)
 
 /* ---- Quotes that are not closed ---- */
 
-/* An error if the file ends in quotes. */
+/* Set an error if the file ends inside quotes. */
 static int quote_find(struct scanning *s, size_t file, struct error *err)
 {
     const struct csv_files *files = s->range->files;
@@ -131,7 +131,7 @@ static int quote_find(struct scanning *s, size_t file, struct error *err)
     return rc;
 }
 
-/* A file that ends in the range ends in quotes. */
+/* Find the file that ends in the range and inside quotes. */
 static int quotes_find(struct scanning *s, struct error *err)
 {
     const struct csv_files *files = s->range->files;
@@ -147,7 +147,7 @@ static int quotes_find(struct scanning *s, struct error *err)
 
 /* ---- All ranks ---- */
 
-/* From the scans of all ranks: where this one begins. */
+/* Compute where this rank begins, from the scans of all ranks. */
 static int compose(struct comm *comm, struct scanning *s, const struct csv_scan scans[],
                    struct error *err)
 {

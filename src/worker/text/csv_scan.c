@@ -1,10 +1,9 @@
 /*
- * csv_scan.c - see csv_scan.h. An automaton goes through the bytes, by a table. Text
- * that other programs write is scanned 64 bytes at a time instead, each kind of byte as
- * the bits of a word: if every quote that opens is at the beginning of a field, or the
- * second of two, then what is in quotes are the bytes after an odd number of quotes
- * (Langdale and Lemire, "Parsing gigabytes of JSON per second", VLDB Journal 28(6),
- * 2019).
+ * csv_scan.c - see csv_scan.h. An automaton with a table processes the bytes. Text as
+ * other programs write it is scanned 64 bytes at a time instead, with a word of bits
+ * for each kind of byte: if every opening quote is at the beginning of a field, or the
+ * second of two, the bytes in quotes are those after an odd number of quotes (Langdale
+ * and Lemire, "Parsing gigabytes of JSON per second", VLDB Journal 28(6), 2019).
  */
 #include "text/csv_scan.h"
 
@@ -14,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-#define PART 4096 /* bytes, after which states that have become equal are merged */
+#define PART 4096 /* bytes between two merges of states that have become equal */
 
 /* ---- The automaton ---- */
 
@@ -86,14 +85,14 @@ static uint64_t walk(const struct table *t, uint8_t *state, const char *at,
 #define SPAN 64
 #define LAST (UINT64_C(1) << 63)
 
-/* A bit for each byte, the first one lowest. */
+/* A bit for each byte; the lowest one is for the first byte. */
 struct bits {
     uint64_t quote, end, delimiter, blank;
 };
 
 #define BYTES(b) (UINT64_C(0x0101010101010101) * (unsigned char)(b))
 
-/* A bit for each of the bytes of x that are c. */
+/* Bits for those bytes of x that are c. */
 static inline uint64_t eighth_mask(uint64_t x, char c, int eighth)
 {
     const uint64_t low = BYTES(0x7f);
@@ -135,7 +134,7 @@ static inline uint64_t mask(__m128i equal, int quarter)
     return (uint64_t)(unsigned)_mm_movemask_epi8(equal) << (16 * quarter);
 }
 
-/* The same with SSE2, which all of these processors have. */
+/* The same with SSE2, which all x86-64 processors have. */
 static inline void bits_make_sse2(struct bits *b, char delimiter, const char *at)
 {
     char space, tab;
@@ -187,7 +186,7 @@ WIDE static inline void bits_make_avx2(struct bits *b, char delimiter, const cha
 
 #endif
 
-/* Bit i: the number of bits up to it is odd. */
+/* Bit i is set if an odd number of bits are set up to it. */
 static uint64_t parities(uint64_t x)
 {
     for (int n = 1; n < 64; n *= 2)
@@ -224,7 +223,7 @@ static uint8_t state_after(const struct bits *b, uint8_t before, uint64_t ends,
     return ends << __builtin_clzll(others) & LAST ? CSV_BLANKS : CSV_PLAIN;
 }
 
-/* False: bytes like these, after this state, are for the table. */
+/* False if these bytes, in this state, need the table. */
 static inline bool leap(const struct bits *b, uint8_t *state, uint64_t *records)
 {
     uint64_t inside =
@@ -276,7 +275,7 @@ spans_lines(bits_func make, const char *bytes, size_t n)
     return lines;
 }
 
-/* ---- The same for each kind of processor ---- */
+/* ---- The function for each kind of processor ---- */
 
 struct csv_way {
     const char *name;
@@ -314,7 +313,7 @@ static bool always(void)
     return true;
 }
 
-/* The fastest one first. */
+/* The fastest comes first. */
 static const struct csv_way ways[] = {
 #ifdef __x86_64__
     {"avx2", has_avx2, walk_avx2, lines_avx2},
@@ -356,7 +355,7 @@ void csv_scan_init(struct csv_scan *s)
     }
 }
 
-/* What happens from each state that is the present one of some beginning. */
+/* The scan of some bytes for each state that is present. */
 struct step {
     uint8_t state[CSV_STATES];
     uint64_t records[CSV_STATES];

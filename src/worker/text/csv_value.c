@@ -1,6 +1,6 @@
 /*
- * csv_value.c - parses single fields, and merges what is known of a column's values
- * into a type. Whole blocks are parsed by csv_block.c.
+ * csv_value.c - parses single fields, and finds the type of a column from the kinds of
+ * its values. csv_block.c parses blocks.
  */
 #include "text/csv_value.h"
 
@@ -48,7 +48,7 @@ enum csv_type csv_type_of(unsigned seen)
     return seen & (CSV_SEEN_FLOAT64 | CSV_SEEN_MISSING) ? CSV_FLOAT64 : CSV_INT64;
 }
 
-/* A list of texts, each `n` bytes long. */
+/* True if `at` is one of these texts, each of which has n bytes. */
 static bool among(const char *at, size_t n, const char *texts)
 {
     for (; *texts; texts += n) {
@@ -70,7 +70,7 @@ static bool truth(const char *at, size_t n, int64_t *value)
            (n == 5 && among(at, n, "FalsefalseFALSE"));
 }
 
-/* A sign and digits? */
+/* True for digits, with or without a sign. */
 static bool is_whole_number(const char *at, const char *end)
 {
     at += at < end && (*at == '-' || *at == '+');

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* Rank 0: those of all ranks, sorted, as bytes. */
+/* On rank 0: merge the words of all ranks, sort them, and make bytes of them. */
 static int words_sorted(int ranks, const unsigned char *gathered, const size_t sizes[],
                         unsigned char **bytes, size_t *n, struct error *err)
 {
@@ -25,7 +25,7 @@ static int words_sorted(int ranks, const unsigned char *gathered, const size_t s
     return rc;
 }
 
-/* COLLECTIVE: *bytes, malloc'ed, are what words_sorted() makes. */
+/* COLLECTIVE: *bytes, malloc'ed, are the bytes that words_sorted() makes. */
 static int words_exchange(struct comm *comm, const unsigned char *own, size_t n_own,
                           unsigned char **bytes, size_t *n, struct error *err)
 {
@@ -66,7 +66,7 @@ static int codes_find(const struct dictionary *own, const struct dictionary *all
     return 0;
 }
 
-/* One rank has them all already. */
+/* A single rank has all words already. */
 static int sort_own(struct dictionary **own, struct dictionary **all, int32_t **codes,
                     struct error *err)
 {

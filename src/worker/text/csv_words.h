@@ -1,4 +1,4 @@
-/* csv_words.h - the words of a column, over all ranks. */
+/* csv_words.h - merges the words of a column over all ranks. */
 #ifndef RAYTRAIN_TEXT_CSV_WORDS_H
 #define RAYTRAIN_TEXT_CSV_WORDS_H
 
@@ -6,9 +6,9 @@
 #include "frame/dictionary.h"
 
 /*
- * COLLECTIVE: *all has the words of all ranks, by their bytes: the same codes on every
- * rank, and on any number of ranks. codes[code in own] is the code in *all; malloc'ed.
- * *own may become *all, and is NULL then. The result is agreed on.
+ * COLLECTIVE, with the same outcome on every rank: *all has the words of all ranks,
+ * sorted by their bytes, so that codes do not depend on the number of ranks. codes[code
+ * in own] is the code in *all; malloc'ed. If *own becomes *all, *own is NULL.
  */
 int csv_words_merge(struct comm *comm, struct dictionary **own, struct dictionary **all,
                     int32_t **codes, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * libsvm.c - converts LIBSVM files: the passes over all rows, on which all ranks agree.
- * Lines are parsed by libsvm_block.c, and dealt out by line_range.c.
+ * libsvm.c - converts LIBSVM files, in passes over all rows on which all ranks agree.
+ * libsvm_block.c parses lines; line_range.c divides them among ranks.
  */
 #include "text/libsvm.h"
 
@@ -18,8 +18,8 @@ struct libsvm_conversion {
     void *arg;
     struct line_range range;
     struct libsvm_block block;
-    uint64_t row; /* the next one of this rank */
-    bool stale;   /* a row has what the columns have no place for: none is put */
+    uint64_t row; /* the next row of this rank */
+    bool stale;   /* a row needs columns that do not exist: no rows are put */
     /* The first row of this rank without qid. */
     bool some_without;
     size_t source;
@@ -28,7 +28,7 @@ struct libsvm_conversion {
 
 /* ---- Columns ---- */
 
-/* An index 0 is an error. */
+/* True if an index 0 is an error. */
 static bool strict(const struct libsvm_conversion *c)
 {
     return c->options->base == LIBSVM_FROM_ONE;
@@ -46,7 +46,7 @@ static unsigned first_feature(const struct libsvm_conversion *c)
     }
 }
 
-/* Have rows been seen that the columns do not suit? */
+/* True if a row does not fit the columns. */
 static bool outgrown(const struct libsvm_conversion *c)
 {
     const struct libsvm_block *b = &c->block;
@@ -55,7 +55,7 @@ static bool outgrown(const struct libsvm_conversion *c)
            b->first != first_feature(c);
 }
 
-/* COLLECTIVE: the columns that follow from what all ranks have seen. */
+/* COLLECTIVE: choose the columns from the rows that all ranks have seen. */
 static int columns_agree(struct libsvm_conversion *c, bool *changed, struct error *err)
 {
     struct libsvm_block *b = &c->block;
@@ -74,7 +74,7 @@ static int columns_agree(struct libsvm_conversion *c, bool *changed, struct erro
 
 /* ---- Rows ---- */
 
-/* The first block of this rank. Errors are left to the pass. */
+/* Look at the first block of this rank. The pass reports errors. */
 static int block_sample(void *arg, const struct line_block *block, struct error *err)
 {
     struct libsvm_conversion *c = arg;
@@ -112,7 +112,7 @@ static int libsvm_rows_put(struct libsvm_conversion *c, struct error *err)
     return line_range_rows(&c->range, libsvm_block_put, c, &c->row, err);
 }
 
-/* Some rows have a qid, and this rank has one that has not. */
+/* Set the error for a row of this rank without qid, if other rows have one. */
 static int no_query(const struct libsvm_conversion *c, struct error *err)
 {
     struct text_file f = TEXT_FILE_INIT;
@@ -127,7 +127,7 @@ static int no_query(const struct libsvm_conversion *c, struct error *err)
     return -1;
 }
 
-/* COLLECTIVE: all rows to the sink. */
+/* COLLECTIVE: put all rows into the sink. */
 static int libsvm_pass(struct libsvm_conversion *c, struct error *err)
 {
     int rc = c->sink->begin(c->arg, &c->block.rows, c->range.rows, err);

@@ -1,4 +1,4 @@
-/* libsvm_block.c - the parser of LIBSVM lines. */
+/* libsvm_block.c - parses lines of LIBSVM text. */
 #include "text/libsvm_block.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static bool is_libsvm_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* At the end of a line, or at its comment? */
+/* True at the end of a line, and at its comment. */
 static bool at_end(const char *at, const char *end)
 {
     return at == end || *at == '\n' || *at == '#';
@@ -87,7 +87,7 @@ uint64_t libsvm_rows(const char *bytes, size_t n)
 
 /* ---- Words ---- */
 
-/* Where the values of rows go. */
+/* The memory for the values of rows. */
 struct row_memory {
     float *label, *weight, *values;
     int64_t *query;
@@ -97,7 +97,7 @@ struct row_memory {
 
 struct line {
     const char *at, *end; /* of the text */
-    const char *word;     /* that is parsed, for messages */
+    const char *word;     /* the word that is parsed, for messages */
 };
 
 static int bad_word(const struct line *l, const char *what, struct error *err)
@@ -204,7 +204,8 @@ static int bad_index(const struct line *l, int64_t index, int64_t before,
                     err);
 }
 
-/* INDEX:VALUE ..., from element `n` on. Returns where they end, or -1. */
+/* INDEX:VALUE ..., stored from element `n` on. Returns the element after them, or
+ * -1. */
 static int64_t features_read(struct line *l, struct libsvm_block *b, bool strict,
                              const struct row_memory *to, uint64_t n, struct error *err)
 {
@@ -238,7 +239,8 @@ static int64_t features_read(struct line *l, struct libsvm_block *b, bool strict
 
 /* ---- Blocks ---- */
 
-/* Memory for the rows and features of n bytes, which have two and four at least. */
+/* Reserve memory for the rows and features of n bytes: a row has at least two bytes, a
+ * feature four. */
 static int libsvm_rows_reserve(struct libsvm_block *b, size_t n, struct row_memory *to,
                                struct error *err)
 {
@@ -258,7 +260,7 @@ static int libsvm_rows_reserve(struct libsvm_block *b, size_t n, struct row_memo
     return 0;
 }
 
-/* One row, which begins at l->at. */
+/* Parse the row that begins at l->at. */
 static int row_read(struct line *l, struct libsvm_block *b, bool strict,
                     const struct row_memory *to, struct error *err)
 {

@@ -19,7 +19,7 @@ void line_range_clear(struct line_range *r)
     *r = (struct line_range){0};
 }
 
-/* Where the lines of a file are. */
+/* Note where the lines of a file are. */
 static int range_size_note(struct line_range *r, size_t i, struct error *err)
 {
     struct text_file f = TEXT_FILE_INIT;
@@ -54,7 +54,7 @@ static void share(struct line_range *r, int rank, int size)
     r->to = (uint64_t)((unsigned __int128)all * (unsigned)(rank + 1) / (unsigned)size);
 }
 
-/* COLLECTIVE: each file is looked at by one rank. */
+/* COLLECTIVE: look at the files, each on one rank. */
 static int range_files_look(struct comm *comm, struct line_range *r, struct error *err)
 {
     int rc = 0;
@@ -92,11 +92,11 @@ int line_range_init(struct comm *comm, struct line_range *r,
 
 /* ---- Blocks ---- */
 
-/* What a range has of one file. */
+/* The part of a range that is in one file. */
 struct piece {
     struct line_range *r;
     struct line_block block;
-    uint64_t at, to; /* in the file: what is not yet used */
+    uint64_t at, to; /* in the file: the bytes that are not used yet */
 };
 
 /* Read the *n bytes at p->at, or up to the end of the file. */
@@ -124,7 +124,8 @@ static int bytes_read(struct piece *p, size_t *n, struct error *err)
     return text_read(f, r->bytes, *n, p->at, err);
 }
 
-/* p->at is one byte before the piece: go to the first line that begins in it. */
+/* Move p->at, which is one byte before the piece, to the first line that begins in
+ * it. */
 static int piece_line_find(struct piece *p, struct error *err)
 {
     while (p->at < p->to) {
@@ -143,8 +144,8 @@ static int piece_line_find(struct piece *p, struct error *err)
     return 0;
 }
 
-/* How many of n bytes at p->at are whole lines that begin before p->to. 0: none is
- * whole. */
+/* The number of those of n bytes at p->at that are whole lines which begin before
+ * p->to. 0: no line is whole. */
 static size_t whole_lines(const struct piece *p, size_t n)
 {
     const char *bytes = p->r->bytes, *end;
@@ -159,7 +160,7 @@ static size_t whole_lines(const struct piece *p, size_t n)
     return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
-/* The next block of the piece, whose p->at is before p->to. */
+/* Read the next block of the piece; p->at is before p->to. */
 static int piece_block_read(struct piece *p, struct error *err)
 {
     p->block.n = 0;
@@ -181,7 +182,7 @@ static int file_changed(const char *name, struct error *err)
         "%s was written to while it was read; start again when it is complete", name);
 }
 
-/* The bytes from..to of the lines of file i. */
+/* Process the bytes from..to of the lines of file i. */
 static int piece_each(struct line_range *r, size_t i, uint64_t from, uint64_t to,
                       line_block_func use, void *arg, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* lines.c - converts each line to a row. Lines are dealt out by line_range.c. */
+/* lines.c - converts each line to a row. line_range.c divides lines among ranks. */
 #include "text/lines.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ struct lines_conversion {
     void *arg;
     struct line_range range;
     struct frame rows;
-    uint64_t row; /* the next one of this rank */
+    uint64_t row; /* the next row of this rank */
 };
 
 static uint64_t newlines_count(const char *bytes, size_t n)
@@ -26,7 +26,7 @@ static uint64_t newlines_count(const char *bytes, size_t n)
     return lines;
 }
 
-/* The lines of a block become rows of a column, which has memory for them. */
+/* Turn the lines of a block into rows of a column, which has memory for them. */
 static void lines_split(struct frame *rows, const char *bytes, size_t n)
 {
     struct frame_column *c = &rows->columns[0];
@@ -59,7 +59,7 @@ static int lines_block_put(void *arg, const struct line_block *block, struct err
     return c->sink->put(c->arg, first, &c->rows, err);
 }
 
-/* COLLECTIVE: the lines have been counted. */
+/* COLLECTIVE: put all lines, which have been counted. */
 static int lines_put(struct comm *comm, struct lines_conversion *c, struct error *err)
 {
     int32_t *codes[] = {NULL};

@@ -1,8 +1,8 @@
 /*
- * lines.h - files of text, one after the other, become rows of one column, `text`, by
- * all ranks at once: a row for each line, also an empty one, without its LF or CR LF.
- * Other bytes are as they are, NUL too. The result does not depend on how many ranks
- * there are, nor on the size of blocks.
+ * lines.h - all ranks together turn text files, one after the other, into rows of one
+ * column, `text`: a row for each line, also for an empty one, without its LF or CR LF.
+ * Other bytes are not changed, not even NUL. The result does not depend on the number
+ * of ranks, nor on the size of blocks.
  */
 #ifndef RAYTRAIN_TEXT_LINES_H
 #define RAYTRAIN_TEXT_LINES_H
@@ -12,9 +12,9 @@
 #include "text/source.h"
 
 /*
- * COLLECTIVE, with the same arguments on every rank; the result is agreed on. There may
- * be no rows at all. block_bytes 0: 256 KiB. RAYTRAIN_ECORRUPT: a file changes while it
- * is read. RAYTRAIN_ENOTFOUND: a file is not there.
+ * COLLECTIVE, with the same arguments and the same outcome on every rank. The files may
+ * have no rows. block_bytes 0: 256 KiB. RAYTRAIN_ECORRUPT: a file changes while it is
+ * read. RAYTRAIN_ENOTFOUND: a file does not exist.
  */
 int lines_convert(struct comm *comm, const struct text_source sources[], size_t n,
                   size_t block_bytes, const struct row_sink *sink, void *arg,

@@ -1,4 +1,4 @@
-/* row_line.c - counts records or lines up to a row. CSV is scanned by csv_scan.c. */
+/* row_line.c - counts records or lines up to a row. csv_scan.c scans CSV. */
 #include "text/row_line.h"
 
 #include <stdlib.h>
@@ -12,18 +12,18 @@
 
 static int row_line_fail(struct error *err)
 {
-    return error_set(err, RAYTRAIN_ENOTFOUND, "there is no such row");
+    return error_set(err, RAYTRAIN_ENOTFOUND, "the row does not exist");
 }
 
 /* ---- CSV ---- */
 
 struct search {
-    uint64_t left;  /* rows before the one that is sought */
+    uint64_t left;  /* rows that come before the searched one */
     uint64_t begin; /* where the present record begins */
     enum csv_state state;
 };
 
-/* True: the sought row is the record that begins at s->begin. */
+/* True if the searched row is the record that begins at s->begin. */
 static bool block_search(struct search *s, char delimiter, const char *bytes, size_t n,
                          uint64_t at)
 {
@@ -39,7 +39,7 @@ static bool block_search(struct search *s, char delimiter, const char *bytes, si
     return false;
 }
 
-/* 1: the row is in file i, and *out its line; 0: it is in a later one. */
+/* 1 if the row is in file i; *out is its line. 0 if it is in a later file. */
 static int csv_file_search(const struct csv_files *files, size_t i, struct search *s,
                            char *bytes, struct row_line *out, struct error *err)
 {
@@ -56,7 +56,7 @@ static int csv_file_search(const struct csv_files *files, size_t i, struct searc
         found = rc == 0 && block_search(s, files->delimiter, bytes, n, at);
         at += n;
     }
-    /* The last record may have no end of line. */
+    /* The last record may end without an end of line. */
     if (rc == 0 && !found && s->state > CSV_BLANKS)
         found = s->left-- == 0;
     out->source = i;

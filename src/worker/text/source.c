@@ -1,6 +1,6 @@
 /*
- * source.c - opens and reads text files, detects changes while they are read, and says
- * which line an error is in.
+ * source.c - opens and reads text files, detects changes while they are read, and finds
+ * the line of an error.
  */
 #include "text/source.h"
 
@@ -20,7 +20,7 @@ int text_open(struct text_file *f, const struct text_source *source, struct erro
 
     f->name = source->name ? source->name : source->path;
     f->watch = source->watch;
-    /* Never wait: it may be a FIFO. */
+    /* Do not wait: it may be a FIFO. */
     f->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (f->fd < 0 || fstat(f->fd, &st) < 0) {
         fs_error(err, "read", f->name);
