@@ -1,6 +1,6 @@
 /*
- * assembly.c - joins the parts of a prediction to one file, a range on each rank. Parts
- * are read by output_part.c; the format places the streams (predicted.c).
+ * assembly.c - joins the parts of a prediction to one file; each rank writes a range of
+ * it. output_part.c reads parts; the format places the streams (predicted.c).
  */
 #include "predict/assembly.h"
 
@@ -17,12 +17,12 @@
 
 #define BLOCK_BYTES ((uint64_t)1 << 20)
 
-/* What a rank writes with. */
+/* The state of a rank that writes its range. */
 struct copy {
     const struct assembly *a;
     struct predicted_layout layout;
     size_t n_streams;
-    uint64_t *starts; /* of part i in stream s: [s * (parts + 1) + i], and the end */
+    uint64_t *starts; /* of part i in stream s: [s * (parts + 1) + i]; then the end */
     int in;           /* the file of part `opened`; -1: none */
     uint64_t opened;
     int out;
@@ -30,7 +30,7 @@ struct copy {
     unsigned char *block;
 };
 
-/* ---- What is where ---- */
+/* ---- The parts of a stream ---- */
 
 static uint64_t *stream_starts(const struct copy *c, size_t s)
 {
@@ -95,7 +95,7 @@ static int part_switch(struct copy *c, uint64_t part, struct error *err)
     return c->in < 0 ? -1 : 0;
 }
 
-/* n bytes of a stream from byte `from` on, from as many parts as it takes. */
+/* Read n bytes of a stream from byte `from` on, from one or more parts. */
 static int stream_read(struct copy *c, size_t s, uint64_t from, uint64_t n,
                        unsigned char *to, struct error *err)
 {
@@ -124,7 +124,7 @@ static int stream_read(struct copy *c, size_t s, uint64_t from, uint64_t n,
     return 0;
 }
 
-/* What the ranges [a, a + n) and [b, b + m) have in common. */
+/* The intersection of the ranges [a, a + n) and [b, b + m). */
 static bool overlap(uint64_t a, uint64_t n, uint64_t b, uint64_t m, uint64_t *first,
                     uint64_t *count)
 {
@@ -135,7 +135,7 @@ static bool overlap(uint64_t a, uint64_t n, uint64_t b, uint64_t m, uint64_t *fi
     return *count > 0;
 }
 
-/* The n bytes of the file from `at` on. */
+/* Fill the block with the n bytes of the file from `at` on. */
 static int block_fill(struct copy *c, uint64_t at, uint64_t n, struct error *err)
 {
     uint64_t first, k;
@@ -172,7 +172,7 @@ static char *hidden_name(const char *output)
                : name;
 }
 
-/* Rank 0 makes it, and gives it its length; the others open it after that. */
+/* Rank 0 creates the file with its length; then the others open it. */
 static int assembled_file_open(struct copy *c, struct error *err)
 {
     bool first = c->a->comm->rank == 0;
@@ -199,7 +199,7 @@ static int files_open(struct copy *c, struct error *err)
     return comm_agree(comm, rc, err);
 }
 
-/* This rank's blocks, and what makes them durable. */
+/* Write this rank's blocks, and make them durable. */
 static int range_write(struct copy *c, struct error *err)
 {
     struct comm *comm = c->a->comm;

@@ -1,7 +1,7 @@
 /*
- * assembly.h - the file of all predictions, made of the parts by all ranks: each writes
- * a range of it, and ranges meet at multiples of 1 MiB, so that no two nodes write to
- * one page. It is synced, and then gets its name.
+ * assembly.h - all ranks make the file of all predictions from the parts. Each writes a
+ * range of it, and ranges meet at multiples of 1 MiB, so that two nodes never write to
+ * the same page. The file is synced before it gets its name.
  */
 #ifndef RAYTRAIN_PREDICT_ASSEMBLY_H
 #define RAYTRAIN_PREDICT_ASSEMBLY_H
@@ -13,8 +13,7 @@
 struct assembly {
     struct comm *comm;
     const char *parts; /* the directory */
-    const char
-        *output; /* what the file is to be called; one that is there is replaced */
+    const char *output; /* the path of the file; an existing one is replaced */
     const struct predict_plan *plan;
     const struct predicted *predicted;
     const uint64_t *bytes;      /* of stream s of part i: [i * streams + s] */

@@ -1,21 +1,22 @@
 /*
- * file_predictor.c - predictions of the rows of files, as one file. The life of a
- * prediction:
+ * file_predictor.c - predicts the rows of files, and makes one file of the predictions.
+ * The life of a prediction:
  *
- *   1. cmd/raytrain-predict.c chooses the checkpoint and completes the configuration: the
- *      run is called FILE.run, and lies beside the output FILE. It is a run like others
- *      (cmd/program.c), but its workers call a predict function; for a model of trees that
- *      is gbdt/gbdt_predict.c, which takes its features from the columns of a batch
- *      (gbdt/feature_rows.c).
- *   2. session/predict_calls.c opens the input. With the first batch all ranks agree on the
- *      outputs, rank 0 compares them with the record of an earlier attempt
+ *   1. cmd/raytrain-predict.c chooses the checkpoint and completes the configuration:
+ *      the run is called FILE.run, and lies beside the output FILE. It is a run like
+ *      others (cmd/program.c), but its workers call a predict function; for a model of
+ *      trees that is gbdt/gbdt_predict.c, which takes its features from the columns of
+ *      a batch (gbdt/feature_rows.c).
+ *   2. session/predict_calls.c opens the input. With the first batch all ranks agree on
+ *      the outputs, rank 0 compares them with the record of an earlier attempt
  *      (predict_record.c), and the rows are cut into parts (predict_plan.c). The ranks
- *      look which parts are there (output_part.c), and take the missing ones, in rounds.
- *   3. What the predict function puts becomes streams of bytes of the output's format
- *      (predicted.h), and at the end of a part a file with a name of its own. After each
- *      round the ranks report how many rows are done, and learn of a request to stop.
- *   4. When all parts are there, each rank copies a range of the output from them
- *      (assembly.c), and rank 0 gives the file its name. raytrain-predict removes the run.
+ *      look which parts exist (output_part.c), and take the missing ones, in rounds.
+ *   3. What the predict function puts becomes streams of bytes in the output's format
+ *      (predicted.h), and at the end of a part a file. After each round the ranks
+ *      report how many rows are done, and learn of a request to stop.
+ *   4. When all parts exist, each rank copies a range of the output from them
+ *      (assembly.c), and rank 0 gives the file its name. raytrain-predict removes the
+ *      run.
  *
  * In a service the rows come over a socket instead: serve/service_predictor.c.
  */
@@ -36,8 +37,8 @@
 struct file_predictor {
     struct raytrain_predictor base;
     struct file_predictor_env env;
-    /* The same rows before the preprocessors, for the columns that are kept; NULL:
-     * there are none, or no preprocessors. */
+    /* The same rows without preprocessors, for columns that are kept; NULL if none are
+     * kept, or there are no preprocessors. */
     raytrain_dataset *kept;
     struct dataset_config input_config;
     char *parts; /* their directory */
@@ -46,23 +47,23 @@ struct file_predictor {
     struct predict_plan plan;
     uint64_t *missing; /* the parts to make, in order */
     uint64_t n_missing;
-    uint64_t end, at;       /* this rank's: missing[at..end) are left */
-    uint64_t round, rounds; /* this rank has completed, there are in all */
-    uint64_t reported;      /* rounds, complete on all ranks */
+    uint64_t end, at;       /* this rank still has to make missing[at..end) */
+    uint64_t round, rounds; /* rounds that this rank has completed; all rounds */
+    uint64_t reported;      /* rounds that all ranks have completed */
     uint64_t report_at;     /* the round after which the next report comes */
     struct predict_progress progress;
     struct staged staged; /* the columns of the current batch */
     struct predicted_stream *streams;
-    uint64_t position; /* the first row that was not delivered yet */
+    uint64_t position; /* the first row that has not been delivered */
     bool in_part, stopped, ended;
-    double began; /* clock_now(), at the first batch */
+    double began; /* clock_now() at the first batch */
 };
 
 static const struct predictor_ops file_ops;
 
 /* ---- Life ---- */
 
-/* COLLECTIVE: the rows in the order of the files, all of them on each rank. */
+/* COLLECTIVE: open the rows in the order of the files, all of them on each rank. */
 static int rows_open(struct file_predictor *p, const struct chain *chain,
                      raytrain_dataset **out, struct error *err)
 {
@@ -114,13 +115,14 @@ static int input_open(struct file_predictor *p, struct error *err)
     return rows_open(p, NULL, &p->kept, err);
 }
 
-/* Where the columns that are kept come from. */
+/* The rows from which columns are kept. */
 static raytrain_dataset *kept_rows(const struct file_predictor *p)
 {
     return p->kept ? p->kept : p->base.input;
 }
 
-/* COLLECTIVE: the longest string of a column; each rank looks at some of the rows. */
+/* COLLECTIVE: find the longest string of a column; each rank looks at some of the
+ * rows. */
 static int strings_measure(const struct file_predictor *p, const char *name,
                            uint64_t *longest, struct error *err)
 {
@@ -141,7 +143,7 @@ static int strings_measure(const struct file_predictor *p, const char *name,
     return 0;
 }
 
-/* COLLECTIVE, and the same on every rank: so are the columns of the dataset. */
+/* COLLECTIVE, with the same outcome on every rank, as columns are equal on all. */
 static int column_keep(struct file_predictor *p, const char *name, struct error *err)
 {
     const struct frame_column *c = frame_find(dataset_schema(kept_rows(p)), name);
@@ -155,7 +157,7 @@ static int column_keep(struct file_predictor *p, const char *name, struct error 
     if (c && c->kind != FRAME_NUMBERS)
         return error_set(
             err, RAYTRAIN_ENOTSUP,
-            "--columns: column \"%s\" is one of sparse vectors or lists of words, and "
+            "--columns: column \"%s\" has sparse vectors or lists of words, and "
             "only numbers and strings can be kept; leave it out",
             name);
     if (dataset_column_info(kept_rows(p), name, &row, err) < 0)
@@ -213,7 +215,7 @@ int file_predictor_create(const struct file_predictor_env *env,
     if (rc == 0) {
         p->env = *env;
         rc = input_open(p, err);
-        p->env.watch = NULL; /* the caller's until now */
+        p->env.watch = NULL; /* valid only during this call */
     }
     if (rc == 0)
         rc = columns_keep(p, err);
@@ -225,7 +227,7 @@ int file_predictor_create(const struct file_predictor_env *env,
     return 0;
 }
 
-/* ---- The beginning: what there is to do ---- */
+/* ---- The beginning: finding the parts to make ---- */
 
 static void file_plan_make(struct file_predictor *p)
 {
@@ -239,8 +241,8 @@ static void file_plan_make(struct file_predictor *p)
                       p->env.comm->size);
 }
 
-/* Rank 0: go on with the record that is there, or begin one. *part_rows is that of all
- * parts. */
+/* On rank 0: continue with the existing record, or begin one. *part_rows are the rows
+ * of a part. */
 static int record_enter(const struct file_predictor *p, const json_t *now,
                         uint64_t *part_rows, struct error *err)
 {
@@ -257,7 +259,7 @@ static int record_enter(const struct file_predictor *p, const json_t *now,
         if (rc == 0 && *part_rows == 0)
             rc = error_set(err, RAYTRAIN_ECORRUPT,
                            "%s/prediction.json: shard_rows is not a multiple of batch; "
-                           "--fresh begins the prediction anew",
+                           "--fresh begins the prediction again",
                            dir);
     } else {
         rc = fs_mkdirs_durable(p->parts, 0777, err);
@@ -268,7 +270,7 @@ static int record_enter(const struct file_predictor *p, const json_t *now,
     return rc;
 }
 
-/* COLLECTIVE: check that rank 0 is about to do the same as this rank. */
+/* COLLECTIVE: check that rank 0 makes the same prediction as this rank. */
 static int record_agree(const struct file_predictor *p, json_t *now, struct error *err)
 {
     struct comm *comm = p->env.comm;
@@ -328,8 +330,8 @@ static int plan_agree(struct file_predictor *p, struct error *err)
     return 0;
 }
 
-/* COLLECTIVE. The lengths of the streams of all parts, [part * streams + stream]; each
- * rank looks at some of the files. found[i]: part i is there. All malloc'ed. */
+/* COLLECTIVE: find the lengths of the streams of all parts, [part * streams + stream];
+ * each rank looks at some of the files. found[i]: part i exists. All malloc'ed. */
 static int parts_look(const struct file_predictor *p, int64_t **lengths,
                       int64_t **found, struct error *err)
 {
@@ -423,7 +425,7 @@ static int file_predictor_put(raytrain_predictor *base, size_t column, const voi
     return 0;
 }
 
-/* The columns of the input that are kept. */
+/* Copy the columns of the input that are kept. */
 static int batch_keep(struct file_predictor *p, struct error *err)
 {
     staged_begin(&p->staged);
@@ -441,7 +443,7 @@ static int batch_keep(struct file_predictor *p, struct error *err)
     return 0;
 }
 
-/* The predict function is done with the current batch. */
+/* End the current batch: the predict function asks for the next one. */
 static int batch_end(struct file_predictor *p, struct error *err)
 {
     long missing = staged_missing(&p->staged);
@@ -468,8 +470,8 @@ static int rows_next(struct file_predictor *p, raytrain_dataset *ds, struct erro
     dataset_state_get(ds, &at);
     if (at.position != p->position)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "the rows of a prediction are moved by "
-                         "raytrain_predictor_next() alone");
+                         "only raytrain_predictor_next() may move the rows of a "
+                         "prediction");
     rc = dataset_next(ds, &p->base.rows, err);
     if (rc > 0)
         rc = error_set(err, RAYTRAIN_ECORRUPT, "the input has become shorter");
@@ -496,7 +498,7 @@ static int rows_seek(raytrain_dataset *ds, uint64_t position, struct error *err)
 
     dataset_state_get(ds, &at);
     if (at.epoch == first.epoch && at.position == first.position)
-        return 0; /* the rows are being read ahead already */
+        return 0; /* they are read ahead already */
     return dataset_state_set(ds, &first, err);
 }
 
@@ -533,8 +535,8 @@ static int part_end(struct file_predictor *p, struct error *err)
     return 0;
 }
 
-/* The rows of all ranks in the rounds that are complete since the last report: in each,
- * a rank took the part of that number among its own, if it has one. */
+/* Add the rows of all ranks in the rounds that were completed since the last report: in
+ * round k each rank made part k of its own, if it has that many. */
 static void rounds_count(struct file_predictor *p)
 {
     int size = p->env.comm->size;
@@ -550,7 +552,8 @@ static void rounds_count(struct file_predictor *p)
         }
 }
 
-/* COLLECTIVE. The time is that of the slowest rank: one without a part has none. */
+/* COLLECTIVE. The time is that of the slowest rank, as a rank without a part takes
+ * none. */
 static int rounds_report(struct file_predictor *p, struct error *err)
 {
     double seconds = clock_now() - p->began;
@@ -564,7 +567,7 @@ static int rounds_report(struct file_predictor *p, struct error *err)
     return p->env.progress(p->env.arg, &p->progress, &p->stopped, err);
 }
 
-/* COLLECTIVE if a report is due, which each rank knows by itself. */
+/* COLLECTIVE if a report is due; all ranks compute the same rounds for reports. */
 static int round_end(struct file_predictor *p, struct error *err)
 {
     p->round++;
@@ -604,7 +607,7 @@ static int assemble(struct file_predictor *p, struct error *err)
     for (uint64_t i = 0; i < p->plan.n && rc == 0; i++)
         if (!found[i])
             rc = error_set(err, RAYTRAIN_ESTORAGE,
-                           "part %llu of the predictions in %s is gone",
+                           "part %llu of the predictions in %s no longer exists",
                            (unsigned long long)i, p->parts);
     if (rc == 0) {
         const struct assembly a = {.comm = p->env.comm,
@@ -627,7 +630,8 @@ static int file_finish(raytrain_predictor *base, struct error *err)
 {
     struct file_predictor *p = file_predictor_of(base);
 
-    /* Not agreed on: the other ranks may be in a round, which this one has left. */
+    /* Not COLLECTIVE: the other ranks may still be in a round that this one has
+     * left. */
     if (!p->ended)
         return predictor_fail_early(err);
     return p->stopped ? 0 : assemble(p, err);

@@ -1,6 +1,6 @@
 /*
- * output_part.c - writes a complete part under a hidden name, and verifies the parts
- * that are there. Which rows a part has is decided by predict_plan.c.
+ * output_part.c - writes a complete part under a hidden name, and verifies existing
+ * parts. predict_plan.c decides which rows a part has.
  */
 #include "predict/output_part.h"
 
@@ -26,7 +26,7 @@
 struct head {
     uint64_t magic, index, rows, n_streams;
     uint64_t data; /* the hash of all streams, one after the other */
-    uint64_t hash; /* of the lengths, seeded by the other numbers */
+    uint64_t hash; /* of the lengths, seeded with the other numbers */
 };
 
 static uint64_t head_hash(const struct head *head, const uint64_t bytes[])
@@ -141,7 +141,7 @@ int output_part_open(const char *dir, uint64_t index, struct error *err)
     return fd >= 0 ? fd : fs_error(err, "read", path);
 }
 
-/* Does the length of the file agree with those of the streams? */
+/* True if the length of the file agrees with those of the streams. */
 static bool length_agrees(const struct stat *st, const uint64_t bytes[], size_t n)
 {
     uint64_t length = output_part_data(n);
@@ -152,7 +152,8 @@ static bool length_agrees(const struct stat *st, const uint64_t bytes[], size_t 
     return S_ISREG(st->st_mode) && (uint64_t)st->st_size == length;
 }
 
-/* 1, 0, or -1 and errno, as output_part_look(): `end` is where the streams end. */
+/* Check the streams, which end at `end`. 1, 0, or -1 and errno, as
+ * output_part_look(). */
 static int streams_check(int fd, uint64_t at, uint64_t end, uint64_t hash)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -176,7 +177,7 @@ static int streams_check(int fd, uint64_t at, uint64_t end, uint64_t hash)
     return good;
 }
 
-/* The same. */
+/* Check the head. The same result. */
 static int head_check(int fd, const struct head *wanted, uint64_t bytes[])
 {
     struct head head;

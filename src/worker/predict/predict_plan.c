@@ -1,4 +1,4 @@
-/* predict_plan.c - arithmetic of parts and batches. */
+/* predict_plan.c - the arithmetic of parts and batches. */
 #include "predict/predict_plan.h"
 
 static uint64_t ceiling(uint64_t a, uint64_t b)

@@ -1,10 +1,10 @@
 /*
- * predict_plan.h - how the rows of a prediction are cut into parts, and which of them a
- * rank takes. Arithmetic alone.
+ * predict_plan.h - how the rows of a prediction are divided into parts, and which of
+ * them a rank takes. These functions only compute.
  *
  * A part is the unit of progress: consecutive rows, whose predictions become one file
- * when they are complete. It is a multiple of the batch, so that batch k is the rows
- * k*batch.. of the input on any number of workers, and after any restart.
+ * when they are complete. Its rows are a multiple of a batch, so that batch k begins
+ * with row k * batch of the input on any number of workers, and after any restart.
  */
 #ifndef RAYTRAIN_PREDICT_PREDICT_PLAN_H
 #define RAYTRAIN_PREDICT_PREDICT_PLAN_H
@@ -12,20 +12,20 @@
 #include <stdint.h>
 
 #define PREDICT_PART_ROWS   65536                /* at most, unless a batch has more */
-#define PREDICT_PART_BYTES  ((uint64_t)64 << 20) /* of predictions, at most: the same */
-#define PREDICT_PARTS_EACH  8   /* for each worker, at least, if possible */
-#define PREDICT_REPORT_S    1.0 /* between two reports, at most, by rounds so far */
+#define PREDICT_PART_BYTES  ((uint64_t)64 << 20) /* of predictions; the same limit */
+#define PREDICT_PARTS_EACH  8   /* parts of each worker, at least, if possible */
+#define PREDICT_REPORT_S    1.0 /* the longest time between two reports, as estimated */
 
 struct predict_plan {
-    uint64_t rows, batch; /* of the input, of a batch; neither is 0 */
-    uint64_t part_rows;   /* of a part; the last one may have fewer */
-    uint64_t n;           /* parts */
+    uint64_t rows, batch; /* rows of the input, and of a batch; not 0 */
+    uint64_t part_rows;   /* rows of a part; the last part may have fewer */
+    uint64_t n;           /* number of parts */
 };
 
-/* row_bytes: of the predictions of a row. */
+/* row_bytes: the size of the predictions of a row. */
 void predict_plan_make(struct predict_plan *plan, uint64_t rows, uint64_t batch,
                        uint64_t row_bytes, int workers);
-/* With parts of a size that was chosen before. */
+/* Makes a plan with parts of a given size. */
 void predict_plan_set(struct predict_plan *plan, uint64_t rows, uint64_t batch,
                       uint64_t part_rows);
 
@@ -33,16 +33,15 @@ void predict_plan_set(struct predict_plan *plan, uint64_t rows, uint64_t batch,
 uint64_t predict_plan_first(const struct predict_plan *plan, uint64_t i);
 uint64_t predict_plan_count(const struct predict_plan *plan, uint64_t i);
 
-/* Of `missing` parts in order, rank r takes those from cut r up to cut r + 1: adjacent
- * ones, so that it reads on where it was. In each of the rounds a rank takes one, or
- * none. */
+/* Rank r takes the adjacent parts from cut r up to cut r + 1 of the `missing` ones, so
+ * that it reads the input in order. In each round a rank takes one part, or none. */
 uint64_t predict_cut(uint64_t missing, int rank, int size);
 uint64_t predict_rounds(uint64_t missing, int size);
 
-/* Ranks wait for each other to report. After a report at the end of `round`, of
- * `rounds` that take as long each as those so far, `seconds` in all, the next one is at
- * the end of this round: after as many rounds again, or as many as take
- * PREDICT_REPORT_S. The last round has one. */
+/* Ranks wait for each other to report. After a report at the end of `round` of
+ * `rounds`, which has taken `seconds` so far, returns the round of the next report:
+ * after the same number of rounds again, or after as many as take PREDICT_REPORT_S if
+ * that is less. The last round has a report. */
 uint64_t predict_report_at(uint64_t round, uint64_t rounds, double seconds);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * predict_record.c - writes prediction.json, and compares a prediction that goes on
+ * predict_record.c - writes prediction.json, and compares a prediction that continues
  * with it.
  */
 #include "predict/predict_record.h"
@@ -15,7 +15,8 @@
 
 /* ---- Making one ---- */
 
-/* For strings, the bytes of the longest one: each row of a dataset has room for it. */
+/* For strings, the bytes of the longest one, for which each row of a dataset has
+ * room. */
 static json_t *predicted_shape_json(const struct predicted_column *c)
 {
     const raytrain_tensor *row = &c->row;
@@ -92,7 +93,7 @@ int predict_record_load(const char *run_dir, json_t **record, struct error *err)
         *record = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
         if (!*record)
             rc = error_set(err, RAYTRAIN_ECORRUPT,
-                           "%s:%d: %s; --fresh begins the prediction anew", path,
+                           "%s:%d: %s; --fresh begins the prediction again", path,
                            why.line, why.text);
     }
     free(text);
@@ -114,7 +115,7 @@ int predict_record_save(const char *run_dir, const json_t *record, struct error 
 
 /* ---- Comparing ---- */
 
-/* The values for a message, each at most 300 bytes. */
+/* Set an error with both values, at most 300 bytes of each. */
 static int fail_changed(const char *key, const json_t *before, const json_t *now,
                         struct error *err)
 {
@@ -122,8 +123,9 @@ static int fail_changed(const char *key, const json_t *before, const json_t *now
          *is = json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT);
 
     error_set(err, RAYTRAIN_EINVAL,
-              "this prediction was begun with %s %.300s, and cannot go on with %.300s\n"
-              "  --fresh in place of --resume begins it anew",
+              "this prediction was begun with %s %.300s, and cannot continue with "
+              "%.300s\n"
+              "  --fresh instead of --resume begins it again",
               key, was ? was : "null", is ? is : "null");
     free(was);
     free(is);

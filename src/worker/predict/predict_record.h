@@ -1,7 +1,7 @@
 /*
- * predict_record.h - what a prediction was begun with, RUN/prediction.json: the input,
- * the checkpoint, the columns, and how the rows are cut. One that goes on must agree
- * with all of it, or its parts would not fit together.
+ * predict_record.h - RUN/prediction.json records how a prediction was begun: the input,
+ * the checkpoint, the columns, and how the rows are divided. A prediction that
+ * continues must agree with all of it, or its parts would not fit together.
  *
  *   {"output": PATH, "format": "hdf5", "input": PATH, "checkpoint": PATH,
  *    "iteration": N, "rows": N, "batch": N, "shard_rows": N,
@@ -23,17 +23,18 @@ struct predict_facts {
     const struct predict_plan *plan;
 };
 
-/* New; NULL without memory. */
+/* A new reference; NULL: out of memory. */
 json_t *predict_record_make(const struct predict_facts *facts);
 
-/* The record in the run directory: new, NULL if there is none. */
+/* The record in the run directory, a new reference; *record is NULL if there is
+ * none. */
 int predict_record_load(const char *run_dir, json_t **record, struct error *err);
 int predict_record_save(const char *run_dir, const json_t *record, struct error *err);
 
-/* RAYTRAIN_EINVAL if they differ, with what does. "shard_rows" may: a record of earlier
- * parts decides about that. */
+/* RAYTRAIN_EINVAL, with the key, if they differ. "shard_rows" may differ: the record of
+ * earlier parts decides it. */
 int predict_record_compare(const json_t *before, const json_t *now, struct error *err);
-/* 0 if it is not a number that can be right. */
+/* 0 if the number is not valid. */
 uint64_t predict_record_part_rows(const json_t *record);
 
 #endif

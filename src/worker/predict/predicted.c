@@ -1,6 +1,6 @@
 /*
- * predicted.c - the columns of an output, and the table of formats. Each format is in a
- * file of its own: predicted_hdf5.c, predicted_csv.c, predicted_npy.c.
+ * predicted.c - the columns of an output, and the table of formats. Each format has its
+ * own file: predicted_hdf5.c, predicted_csv.c, predicted_npy.c.
  */
 #include "predict/predicted.h"
 
@@ -29,7 +29,7 @@ void predicted_clear(struct predicted *p)
     p->n = 0;
 }
 
-/* It is also a name in an HDF5 file. */
+/* The name of a column must also be a name in an HDF5 file. */
 static int predicted_name_check(const char *name, struct error *err)
 {
     const char *wrong = NULL;
@@ -49,7 +49,7 @@ static int predicted_name_check(const char *name, struct error *err)
                      wrong);
 }
 
-/* Bytes of a row; the sizes are the caller's. */
+/* Compute the bytes of a row; check the sizes, which come from the caller. */
 static int row_measure(const char *name, const raytrain_tensor *row, size_t *bytes,
                        struct error *err)
 {
@@ -80,7 +80,7 @@ struct predicted_column *predicted_find(const struct predicted *p, const char *n
     return NULL;
 }
 
-/* Its name, which has been checked, is set. */
+/* Add a column. `name` has been checked. */
 static int predicted_column_add(struct predicted *p, const char *name,
                                 const struct predicted_column *like, struct error *err)
 {

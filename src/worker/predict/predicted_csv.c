@@ -3,7 +3,7 @@
  * (RFC 4180). A column of vectors has a field for each element: name_0, name_1 and so
  * on, in row-major order.
  *
- * Numbers of floating point have as many digits as it takes to read the same bits back.
+ * Floating-point numbers have the digits that are needed to read the same bits back.
  * Strings are in quotes if they have separators or quotes, or begin or end with a
  * blank.
  */
@@ -79,7 +79,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Other readers take blanks at the ends away. */
+/* Blanks at the ends need quotes, because other readers remove them. */
 static bool needs_quotes(const char *text, size_t n)
 {
     if (n > 0 && (is_blank(text[0]) || is_blank(text[n - 1])))
@@ -90,7 +90,7 @@ static bool needs_quotes(const char *text, size_t n)
     return false;
 }
 
-/* A quote is doubled. */
+/* Append a text in quotes; quotes in it are doubled. */
 static int text_append(const char *text, size_t n, struct predicted_stream *to,
                        struct error *err)
 {
@@ -110,7 +110,7 @@ static int text_append(const char *text, size_t n, struct predicted_stream *to,
 
 /* ---- Rows ---- */
 
-/* The elements of a column in one row, with a separator after each. */
+/* Append the elements of a column in one row, with a separator after each. */
 static int fields_append(const struct predicted_column *c, const unsigned char *from,
                          char last, struct predicted_stream *to, struct error *err)
 {
@@ -128,7 +128,7 @@ static int fields_append(const struct predicted_column *c, const unsigned char *
     return 0;
 }
 
-/* A string, with a separator after it. */
+/* Append a string, with a separator after it. */
 static int string_append(const struct predicted_rows *rows, uint64_t row, char last,
                          struct predicted_stream *to, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* predicted_hdf5.c - predictions as an HDF5 file: a contiguous dataset for each column,
- * below the root. Strings are of fixed length, that of the longest one, in UTF-8: only
- * so they have a place that is known before all of them are. */
+ * in the root group. Strings have a fixed length, that of the longest one, in UTF-8, so
+ * that their places are known before all of them are. */
 #include "predict/predicted.h"
 
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "hdf5/h5.h"
 #include "hdf5/h5_image.h"
 
-/* Datasets of this many bytes, or more, begin at a page of memory. */
+/* Datasets of at least this size begin at a page of memory. */
 #define ALIGN_THRESHOLD 65536
 #define ALIGNMENT       4096
 
-/* The most bytes of a string: each in a column takes as much room as the longest
- * one. */
+/* The most bytes of a string: each string of a column takes the space of the
+ * longest. */
 #define STRING_MAX 65535
 
 static int hdf5_check(const struct predicted *p, struct error *err)
@@ -29,7 +29,7 @@ static int hdf5_check(const struct predicted *p, struct error *err)
     return 0;
 }
 
-/* Room for n more rows of strings, which are NULs. */
+/* Make room for n more rows of strings, filled with NULs. */
 static unsigned char *strings_room(struct predicted_stream *to, size_t row_bytes,
                                    uint64_t n, struct error *err)
 {
@@ -42,7 +42,7 @@ static unsigned char *strings_room(struct predicted_stream *to, size_t row_bytes
     return to->data + first;
 }
 
-/* Each of them ends with a NUL at least. */
+/* Append strings, each with one or more NULs at its end. */
 static int strings_append(const struct predicted_column *c,
                           const struct predicted_rows *rows, uint64_t n,
                           struct predicted_stream *to, struct error *err)
@@ -118,7 +118,7 @@ static int datasets_place(const struct predicted *p, struct h5_image *image,
     return rc;
 }
 
-/* The last page may extend beyond the file. */
+/* Take the pages of the image; the last one may extend beyond the file. */
 static int pages_take(const struct h5_image *image, struct predicted_layout *layout,
                       struct error *err)
 {

@@ -1,14 +1,14 @@
-/* predicted_npy.c - predictions as a file of NumPy, which is one array: that of the
- * only column. */
+/* predicted_npy.c - predictions as a file of NumPy, which is one array, so that there
+ * is only one column. */
 #include "predict/predicted.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define HEAD_UNIT 64 /* the data begin at a multiple of it, as NumPy likes it */
+#define HEAD_UNIT 64 /* as in NumPy, the data begin at a multiple of it */
 #define HEAD_MAX  512
 
-/* As NumPy writes element types. It has no bfloat16. */
+/* NumPy's names of element types. It has no bfloat16. */
 static const char *const descriptions[] = {
     [RAYTRAIN_FLOAT32] = "<f4", [RAYTRAIN_FLOAT64] = "<f8", [RAYTRAIN_FLOAT16] = "<f2",
     [RAYTRAIN_INT8] = "|i1",    [RAYTRAIN_INT16] = "<i2",   [RAYTRAIN_INT32] = "<i4",
@@ -37,7 +37,8 @@ static int npy_append(const struct predicted *p, struct predicted_stream *stream
                                 err);
 }
 
-/* Magic, version 1.0, the length of the rest, a Python dict, blanks and a newline. */
+/* The head: magic, version 1.0, the length of the rest, a Python dict, blanks,
+ * newline. */
 static int npy_layout(const struct predicted *p, uint64_t rows, const uint64_t *bytes,
                       struct predicted_layout *layout, struct error *err)
 {

@@ -18,7 +18,7 @@ void predictor_destroy(raytrain_predictor *p)
     dataset_close(input);
 }
 
-/* ---- What the predict function says before the first batch ---- */
+/* ---- What the predict function sets before the first batch ---- */
 
 raytrain_dataset *predictor_dataset(raytrain_predictor *p)
 {
@@ -73,7 +73,7 @@ int predictor_check(const raytrain_predictor *p, struct error *err)
     if (predictor_output_at(p, 0, &row))
         return 0;
     return error_set(err, RAYTRAIN_EINVAL,
-                     "there is no output: declare each one before the first batch, "
+                     "there is no output: declare each output before the first batch, "
                      "with raytrain_predictor_output()");
 }
 
@@ -124,7 +124,7 @@ int predictor_fail_early(struct error *err)
 {
     return error_set(err, RAYTRAIN_EFAILED,
                      "the predict function returned before it had all batches: it "
-                     "calls raytrain_predictor_next() until that returns "
+                     "must call raytrain_predictor_next() until that returns "
                      "RAYTRAIN_END");
 }
 

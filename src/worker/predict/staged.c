@@ -1,6 +1,6 @@
 /*
- * staged.c - copies the columns of a batch to the streams of its part. output_part.c
- * writes them.
+ * staged.c - copies the columns of a batch, for the streams of its part. output_part.c
+ * writes the streams.
  */
 #include "predict/staged.h"
 
@@ -115,7 +115,7 @@ int staged_keep(struct staged *s, const struct predicted *p, size_t i,
     }
     if (strings_keep(&s->columns[i], from, rows, err) < 0)
         return -1;
-    s->rows[i].data = s->columns[i].strings.data; /* it may have moved */
+    s->rows[i].data = s->columns[i].strings.data; /* growing may have moved it */
     return 0;
 }
 
