@@ -17,6 +17,7 @@
 #include <xxhash.h>
 
 #include "checkpoint/chunks.h"
+#include "checkpoint/index.h"
 #include "util/fs.h"
 
 #define READ_MAX                                                                       \

@@ -15,6 +15,7 @@
 
 #include "checkpoint/checkpoint_impl.h"
 #include "checkpoint/checksum.h"
+#include "checkpoint/index.h"
 #include "scratch.h"
 #include "thread_comm.h"
 #include "util/fs.h"

@@ -13,6 +13,9 @@
 #include <cmocka.h>
 
 #include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/index_share.h"
+#include "checkpoint/part_reader.h"
+#include "checkpoint/verify.h"
 #include "thread_comm.h"
 #include "util/fs.h"
 

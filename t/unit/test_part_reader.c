@@ -17,6 +17,7 @@
 
 #include "checkpoint/checksum.h"
 #include "checkpoint/chunks.h"
+#include "checkpoint/plan.h"
 #include "replica/image_tier.h"
 #include "scratch.h"
 #include "thread_comm.h"

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/plan.h"
+#include "checkpoint/plan_share.h"
 #include "thread_comm.h"
 
 #define RANKS   8

@@ -23,7 +23,8 @@
 
 #include <stdlib.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/by_parts.h"
+#include "checkpoint/slab_io.h"
 #include "util/fs.h"
 
 #define SHORT_RUN   65536u     /* runs shorter than this are slow */

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/by_parts.h"
+#include "checkpoint/part_reader.h"
+#include "checkpoint/slab_io.h"
+
 void chunk_walk_plan(struct chunk_walk *walk, const raytrain_checkpoint *ck,
                      const struct plan *plan, int size)
 {

@@ -6,7 +6,9 @@
 #ifndef RAYTRAIN_CHECKPOINT_CHUNKS_H
 #define RAYTRAIN_CHECKPOINT_CHUNKS_H
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/part_reader.h"
+
+struct slab_writer;
 
 struct chunk {
     uint64_t index; /* its row in the table of hashes */
@@ -87,5 +89,41 @@ uint64_t batch_room(const struct batch_walk *walk);
 /* Write all chunks of a batch, dense in memory, to their places, and flush. */
 int batch_place(struct slab_writer *writer, const struct batch *batch,
                 const void *data);
+
+/* ---- The chunks of one rank ---- */
+
+/* Which rank writes which chunk? The owner of a part writes all of its chunks. Of the
+ * bytes of all replicated tensors, each rank writes an even share, in order. These
+ * functions find the chunks of one rank; a chunk_walk (chunks.h) visits those of
+ * all. */
+
+/* What one rank writes of one tensor: bytes [from, to) of its slab's stream, starting
+ * with a chunk. A rank's shares are in the order of the tensors. */
+struct share {
+    const struct tensor_entry *tensor;
+    uint64_t from, to;
+    const unsigned char *data; /* of byte `from`, in the tensor or in a snapshot */
+};
+struct shares {
+    struct share *list;
+    size_t n;
+    size_t n_chunks;
+};
+int shares_make(const raytrain_checkpoint *ck, int rank, int size,
+                struct shares *shares, struct error *err);
+size_t shares_snapshot_bytes(const struct shares *shares,
+                             enum checkpoint_snapshot which);
+/* Copy these shares to `to`; from now on they are written from there. all_stay: as
+ * with checkpoint_stays(). */
+int shares_snapshot(struct shares *shares, enum checkpoint_snapshot which,
+                    unsigned char *to, bool all_stay,
+                    const struct checkpoint_fetch *fetch, struct error *err);
+/* The share that has these bytes of the tensor; NULL: none. */
+const struct share *shares_find(const struct shares *shares,
+                                const struct tensor_entry *tensor, uint64_t from,
+                                uint64_t to);
+void shares_clear(struct shares *shares);
+/* The end of the chunk that begins at `from`, in a stream of this size. */
+uint64_t chunk_end(uint64_t from, uint64_t bytes);
 
 #endif

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/by_parts.h"
 #include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/slab_io.h"
 #include "util/fs.h"
 #include "util/tensor.h"
 

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/index.h"
+#include "checkpoint/part_reader.h"
 #include "util/array.h"
 
 /* Add rows x width to *sum; -1 if that exceeds 63 bits. */

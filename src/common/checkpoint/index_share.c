@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/index_share.h"
+
+#include "checkpoint/verify.h"
 
 /* ---- The work of verification ---- */
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/layout.h"
 #include "hdf5/h5.h"
 #include "hdf5/h5_image.h"
 #include "util/clock.h"

@@ -1,6 +1,6 @@
 libcommon_a_SOURCES += \
 	src/common/checkpoint/attachments.c src/common/checkpoint/attachments.h \
-	src/common/checkpoint/by_parts.c \
+	src/common/checkpoint/by_parts.c src/common/checkpoint/by_parts.h \
 	src/common/checkpoint/checkpoint.c src/common/checkpoint/checkpoint.h \
 	src/common/checkpoint/checkpoint_hdf5.c src/common/checkpoint/checkpoint_hdf5.h \
 	src/common/checkpoint/checkpoint_impl.h \
@@ -12,22 +12,23 @@ libcommon_a_SOURCES += \
 	src/common/checkpoint/foreign.c \
 	src/common/checkpoint/foreign_list.c src/common/checkpoint/foreign_list.h \
 	src/common/checkpoint/get.c \
-	src/common/checkpoint/index.c src/common/checkpoint/index_share.c \
-	src/common/checkpoint/layout.c \
+	src/common/checkpoint/index.c src/common/checkpoint/index.h \
+	src/common/checkpoint/index_share.c src/common/checkpoint/index_share.h \
+	src/common/checkpoint/layout.c src/common/checkpoint/layout.h \
 	src/common/checkpoint/name_map.c src/common/checkpoint/name_map.h \
 	src/common/checkpoint/new_file.c src/common/checkpoint/new_file.h \
 	src/common/checkpoint/rank_contents.c src/common/checkpoint/rank_contents.h \
 	src/common/checkpoint/open.c \
-	src/common/checkpoint/part_reader.c \
-	src/common/checkpoint/plan.c \
-	src/common/checkpoint/plan_share.c \
-	src/common/checkpoint/save.c \
+	src/common/checkpoint/part_reader.c src/common/checkpoint/part_reader.h \
+	src/common/checkpoint/plan.c src/common/checkpoint/plan.h \
+	src/common/checkpoint/plan_share.c src/common/checkpoint/plan_share.h \
+	src/common/checkpoint/save.c src/common/checkpoint/save.h \
 	src/common/checkpoint/save_layout.c src/common/checkpoint/save_layout.h \
 	src/common/checkpoint/shared_file.c src/common/checkpoint/shared_file.h \
 	src/common/checkpoint/slab.c src/common/checkpoint/slab.h \
-	src/common/checkpoint/slab_io.c \
+	src/common/checkpoint/slab_io.c src/common/checkpoint/slab_io.h \
 	src/common/checkpoint/stripes.c src/common/checkpoint/stripes.h \
-	src/common/checkpoint/verify.c
+	src/common/checkpoint/verify.c src/common/checkpoint/verify.h
 
 UNIT_TESTS += t/unit/test_slab t/unit/test_checkpoint t/unit/test_checkpoint_large \
 	t/unit/test_attachments t/unit/test_foreign t/unit/test_foreign_damage \

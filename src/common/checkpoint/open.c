@@ -20,6 +20,9 @@
 
 #include "checkpoint/checkpoint_impl.h"
 #include "checkpoint/checksum.h"
+#include "checkpoint/index.h"
+#include "checkpoint/index_share.h"
+#include "checkpoint/verify.h"
 #include "util/fs.h"
 
 /* ---- The head ---- */

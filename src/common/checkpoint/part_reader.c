@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "checkpoint/checkpoint_impl.h"
 #include "checkpoint/checksum.h"
+#include "checkpoint/part_reader.h"
 #include "util/fs.h"
 
 /* ---- Numbers ---- */

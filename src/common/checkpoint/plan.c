@@ -7,9 +7,11 @@
  */
 #include "config.h"
 
+#include "checkpoint/plan.h"
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/by_parts.h"
 #include "checkpoint/chunks.h"
 #include "checkpoint/rank_contents.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/plan_share.h"
 #include "util/array.h"
 
 /* ---- What ranks need ---- */

@@ -30,8 +30,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/by_parts.h"
 #include "checkpoint/checksum.h"
+#include "checkpoint/chunks.h"
+#include "checkpoint/index.h"
+#include "checkpoint/layout.h"
+#include "checkpoint/plan.h"
+#include "checkpoint/plan_share.h"
+#include "checkpoint/save.h"
 #include "checkpoint/save_layout.h"
 #include "checkpoint/shared_file.h"
 #include "hdf5/h5_image.h"

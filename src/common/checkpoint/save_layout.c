@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/layout.h"
+#include "checkpoint/plan.h"
 #include "checkpoint/rank_contents.h"
 #include "hdf5/h5_image.h"
 

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint/chunks.h"
+#include "checkpoint/index.h"
+#include "checkpoint/plan_share.h"
+#include "checkpoint/slab_io.h"
 #include "util/fs.h"
 
 /* ---- The map of pages ---- */

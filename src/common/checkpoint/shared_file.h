@@ -17,6 +17,8 @@
 #define RAYTRAIN_CHECKPOINT_SHARED_FILE_H
 
 #include "checkpoint/chunks.h"
+
+struct part_needs;
 #include "comm/node_map.h"
 
 /* ---- The map of pages ---- */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/slab_io.h"
 #include "util/fs.h"
 #include "util/thread.h"
 

@@ -14,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checkpoint/checkpoint_impl.h"
+#include "checkpoint/by_parts.h"
 #include "checkpoint/checksum.h"
+#include "checkpoint/part_reader.h"
+#include "checkpoint/slab_io.h"
+#include "checkpoint/verify.h"
 #include "util/thread.h"
 
 #define BUFFER_BYTES (256u << 10) /* fits the second-level cache of any core */

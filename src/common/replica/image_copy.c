@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "checkpoint/new_file.h"
+#include "checkpoint/slab_io.h"
 #include "util/fault.h"
 #include "util/fs.h"
 #include "util/size.h"

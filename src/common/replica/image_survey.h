@@ -6,6 +6,7 @@
 #define RAYTRAIN_REPLICA_IMAGE_SURVEY_H
 
 #include "checkpoint/chunks.h"
+#include "checkpoint/index.h"
 #include "comm/node_map.h"
 #include "replica/node_image.h"
 

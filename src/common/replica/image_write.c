@@ -18,7 +18,13 @@
 #include <unistd.h>
 
 #include "checkpoint/checksum.h"
+#include "checkpoint/chunks.h"
+#include "checkpoint/index.h"
+#include "checkpoint/plan.h"
+#include "checkpoint/plan_share.h"
+#include "checkpoint/save.h"
 #include "checkpoint/save_layout.h"
+#include "checkpoint/slab_io.h"
 #include "hdf5/h5_image.h"
 #include "replica/image_tier.h"
 #include "util/fault.h"
