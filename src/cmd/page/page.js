@@ -190,7 +190,7 @@ class Curve {
   /* The lines that are drawn. */
   lines() { return [this.data]; }
 
-  /* Of what can be seen, with some room; null: there is nothing. */
+  /* The range of what is visible, with some margin; null: nothing is visible. */
   limits(log) {
     let low = Infinity, high = -Infinity;
     for (const line of this.lines()) {
@@ -481,7 +481,7 @@ const listenTo = curve => {
 };
 curves.forEach(listenTo);
 
-/* Of a log, the last lines say most. */
+/* The last lines of a log matter most. */
 for (const log of document.querySelectorAll(".failure pre")) log.scrollTop = log.scrollHeight;
 
 /* ---- Tools ---- */
