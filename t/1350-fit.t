@@ -98,7 +98,7 @@ if __name__ == "__main__":
 EOT
 test_expect_success 'a run of the same name goes on from its newest checkpoint' '
 	"$PYTHON" goes_on.py >out 2>err && grep "goes on" out &&
-	grep "run goes-on is there: it goes on from checkpoint_000002.h5; .*on_existing=.fresh" err &&
+	grep "run goes-on exists, and continues from checkpoint_000002.h5; .*on_existing=.fresh" err &&
 	grep "checkpoint_000004.h5, which __main__.train has written, with __main__.other;" err
 '
 test_expect_success 'fit() works without cloudpickle' '
@@ -389,7 +389,7 @@ test_expect_success 'what is shown of a run that comes from elsewhere is read wi
 	    trainer(train, name=name).fit()
 	    assert not os.path.exists("has-run")
 	EOT
-	"$PYTHON" received.py 2>err && grep "it goes on from" err
+	"$PYTHON" received.py 2>err && grep "exists, and continues from" err
 '
 test_expect_success 'raytrain-run continues a run of fit() by itself' '
 	raytrain-run --launcher local -c runs/moved/run.cfg --name moved --storage "$PWD/runs" --resume \
@@ -963,7 +963,7 @@ test_expect_success 'the example fit_jax.py trains with a stand-in for JAX, and 
 			"$PYTHON" "$srcdir/share/examples/python/fit_jax.py" $epochs >out 2>err || return 1
 	done &&
 	grep "^weights .1.0, -2.0, 0.5, 3.0. " out &&
-	grep "it goes on from checkpoint_000020.h5" err
+	grep "exists, and continues from checkpoint_000020.h5" err
 '
 test_expect_success 'JaxTrainer without JAX says what to install, and has no TPUs' '
 	cat >nojax.py <<-\EOT &&

@@ -1,9 +1,9 @@
 """How a run is scaled, restarted and stored: the configs of a trainer.
 
-Names, defaults and meaning are those of ``ray.train`` 2.x. ``None`` stands for
-raytrain's own default, which raytrain.cfg(5) gives for each key. What raytrain has no
-counterpart for is an error that says what to do instead, or, if the training is the
-same without it, a warning.
+Names, defaults and meaning are those of ``ray.train`` 2.x. ``None`` means raytrain's
+own default, which raytrain.cfg(5) gives for each key. A setting without a counterpart
+in raytrain is an error that says what to do instead, or, if the training is the same
+without it, a warning.
 """
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def _warn(text: str, level: int) -> None:
 
 class _Config:
     """The settings of one group of raytrain.cfg. Each name in _settings is an
-    attribute; those that are not None are written as keys of this name below the
-    group."""
+    attribute; if it is not None, it is written as the key of this name in the group."""
 
     _settings: tuple[str, ...] = ()
 
@@ -47,7 +46,7 @@ class _Config:
             setattr(self, name, values[name])
 
     def _keys(self) -> dict[str, Any]:
-        """Those that are set, as keys of raytrain.cfg."""
+        """The settings that are not None, as keys of raytrain.cfg."""
         return {name: value for name in self._settings
                 if (value := getattr(self, name)) is not None}
 
@@ -63,8 +62,14 @@ class _Config:
 
 
 def _ignored(config: str, values: dict[str, Any], advice: str, level: int = 4) -> None:
-    """level: how many calls there are from the user's line to warn(), as of
-    __init__()."""
+    """Warn of settings without effect.
+
+    Args:
+        config: The class.
+        values: The settings; None is not set.
+        advice: The reason, or what to do instead.
+        level: The number of calls from the user's line to warn(): 4 for __init__().
+    """
     for name, value in values.items():
         if value is not None:
             _warn(f"{config}({name}=...) has no effect in raytrain: {advice}", level)
@@ -79,8 +84,7 @@ def _integer(what: str, value: object, least: int) -> int:
 
 
 def _cpus(what: str, value: object) -> int:
-    """Whole cores: a share of one, which Ray's scheduler knows, becomes the next
-    number."""
+    """Whole cores: a fraction, which Ray allows, is rounded up."""
     if isinstance(value, float) and value > 0 and math.isfinite(value):
         value = math.ceil(value)
     return _integer(what, value, 1)
@@ -109,15 +113,15 @@ def _bytes(text: str) -> int:
 
 
 class ScalingConfig(_Config):
-    """How many workers there are, what each of them has, and where they run.
+    """The number of workers, their resources, and where they run.
 
     Args:
-        num_workers: Their number, or (MIN, MAX): as many as fit. 0 is local mode: fit()
+        num_workers: The number, or (MIN, MAX): as many as fit. 0 is local mode: fit()
             calls the training function in its own process.
-        use_gpu: Each worker has a GPU.
+        use_gpu: Does each worker have a GPU?
         resources_per_worker: {"CPU": cores, "GPU": number, "memory": bytes, or "4G"};
-            whole numbers, but for GPU also a fraction below 1: {"GPU": 0.5} lets two
-            workers share one.
+            whole numbers. "GPU" may also be a fraction below 1: with {"GPU": 0.5}, two
+            workers share a GPU.
         placement_strategy: "PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD"; see
             raytrain.cfg(5).
         accelerator_type: The type of GPU, named as in Slurm.
@@ -125,15 +129,14 @@ class ScalingConfig(_Config):
         use_tpu: Only False.
         topology: Only None.
         label_selector: {key: feature}, the features that nodes of Slurm must have
-            when fit() takes an allocation; in(A, B) is one of several. Or a list of
+            when fit() requests an allocation; in(A, B) is one of several. Or a list of
             these, one for each worker.
         spare_nodes: See raytrain.cfg(5).
         elastic_resize_monitor_interval_s: See raytrain.cfg(5).
 
     Raises:
-        ValueError: TPUs are asked for, or a resource that workers cannot have, or
-            label_selector is a list of another length than num_workers, or the most
-            workers of an elastic run.
+        ValueError: TPUs are requested, or a resource that workers cannot have, or the
+            length of label_selector is not num_workers, or MAX of (MIN, MAX).
     """
 
     _settings = ("num_workers", "use_gpu", "resources_per_worker", "placement_strategy",
@@ -170,7 +173,7 @@ class ScalingConfig(_Config):
                 _warn(f"ScalingConfig: resources_per_worker[{name!r}] is {value}: "
                       f"workers have whole cores, {math.ceil(value)}", 3)
         self._set(locals())
-        self._resources()  # what cannot be is an error here
+        self._resources()  # raises for resources that are not valid
         if (isinstance(label_selector, (list, tuple))
                 and len(label_selector) != self._most_workers):
             raise ValueError("ScalingConfig: label_selector is a list of "
@@ -235,7 +238,7 @@ class ScalingConfig(_Config):
 
     @property
     def num_cpus_per_worker(self) -> int:
-        """The cores of a worker; 0 if nothing was said of them."""
+        """The cores of a worker; 0 if they were not requested."""
         return int(self._each().get("CPU", 0))
 
     @property
@@ -246,14 +249,14 @@ class ScalingConfig(_Config):
 
     @property
     def additional_resources_per_worker(self) -> dict[str, Any]:
-        """What a worker has beside cores and GPUs."""
+        """The resources of a worker other than cores and GPUs."""
         return {name: n for name, n in self._each().items()
                 if name not in ("CPU", "GPU")}
 
     @property
     def total_resources(self) -> dict[str, Any]:
-        """The resources of all workers, {"CPU": ..., "GPU": ..., "memory": bytes}, as
-        far as they were asked for; of (MIN, MAX) workers, of MAX."""
+        """The requested resources of all workers, {"CPU": ..., "GPU": ..., "memory":
+        bytes}; for (MIN, MAX) workers, those of MAX workers."""
         return {name: n * self._most_workers for name, n in self._each().items()}
 
     @property
@@ -264,8 +267,8 @@ class ScalingConfig(_Config):
         return workers[1] if isinstance(workers, (tuple, list)) else workers
 
     def _each(self) -> dict[str, Any]:
-        """The resources of a worker, by Ray's names. A core if nothing else was asked
-        for."""
+        """The resources of a worker, by Ray's names; a core if nothing was
+        requested."""
         asked = self._resources()
         if self.use_gpu:
             asked.setdefault("gpu", 1)
@@ -283,19 +286,19 @@ class FailureConfig(_Config):
     Args:
         max_failures: The number of restarts after failures; -1: no limit.
         fail_fast: Never restart.
-        controller_failure_limit: Without effect, since no controller runs apart from
-            the process that calls fit().
-        reset_on_progress: Failures before a new checkpoint do not count any more.
-        max_preemptions: The number of restarts after preemptions, under the name of its
+        controller_failure_limit: Without effect, since the only controller is the
+            process that calls fit().
+        reset_on_progress: Do failures before a new checkpoint no longer count?
+        max_preemptions: The number of restarts after preemptions, by the name of its
             key.
-        hang_timeout_s: Workers that show no sign of progress for this time are killed.
-        start_timeout_s: How long workers may take to start.
-        node_timeout_s: How long a node may be silent before it counts as lost.
+        hang_timeout_s: Workers without any progress for this time are killed.
+        start_timeout_s: The time that workers may take to start.
+        node_timeout_s: The time after which a silent node counts as lost.
         max_preemption_failures: The number of restarts after preemptions; -1, the
             default: no limit. The key is max_preemptions.
-        preemption_grace_s: How many seconds the workers have after a preemption is
-            known, or they have been asked to stop otherwise: run_config.grace_s, unless
-            RunConfig(grace_s=) is set. 0 and the default: until Slurm kills the job.
+        preemption_grace_s: The seconds that the workers have after the notice of a
+            preemption, or another request to stop: run_config.grace_s, unless
+            RunConfig(grace_s=) is set. 0, the default: until Slurm kills the job.
         relax_collectives_on_preemption: Only False, the default.
 
     Raises:
@@ -341,7 +344,7 @@ class FailureConfig(_Config):
         if controller_failure_limit != -1:
             _ignored("FailureConfig",
                      {"controller_failure_limit": controller_failure_limit},
-                     "there is no controller to fail")
+                     "there is no controller that could fail")
         if isinstance(preemption_grace_s, float) and math.isfinite(preemption_grace_s):
             preemption_grace_s = math.ceil(preemption_grace_s)
         if preemption_grace_s is not None:
@@ -363,7 +366,7 @@ class FailureConfig(_Config):
 
 
 def _says_low_is_good(metric: object) -> bool:
-    """Does its name say so? The same rule as that of raytrain.cfg(5)."""
+    """Does its name suggest that? The rule of raytrain.cfg(5)."""
     if not isinstance(metric, str):
         return False
     words = re.findall("[a-z0-9]+", metric.lower())
@@ -382,15 +385,17 @@ class CheckpointConfig(_Config):
         num_to_keep: None keeps all; otherwise the best ones by
             checkpoint_score_attribute, or the newest. The newest is always kept.
         checkpoint_score_attribute: The metric that is the score of a checkpoint.
-        checkpoint_score_order: "max" or "min" is better. Default: "max", with a warning
-            if the name of the metric says that a low value is good, such as loss.
+        checkpoint_score_order: "max" or "min": is a high or a low score better?
+            Default: "max", with a warning if the name of the metric suggests that low
+            is better, such as loss.
         checkpoint_frequency: should_checkpoint() is true for each report whose number
             is a multiple of this one; 0: for all, unless checkpoint_interval_s is set.
         checkpoint_at_end: Without effect for a training function, with a warning.
-        mode: "async" or "sync": does training go on while a checkpoint is written?
+        mode: "async": training continues while a checkpoint is written; or "sync".
         checkpoint_interval_s: should_checkpoint() is true when this time has passed.
         replicas: 1: checkpoints are also kept in the memory of the nodes.
-        stripe_count: Over how many disks of a parallel file system a file is spread.
+        stripe_count: The number of disks of a parallel file system over which a file is
+            spread.
 
     Raises:
         ValueError: num_to_keep is less than 1, or checkpoint_score_order is something
@@ -436,7 +441,7 @@ class SyncConfig(_Config):
 
     Args:
         staging_path: A directory on local storage of each node; see raytrain.cfg(5).
-        sync_period: Without effect, with a warning, as are those that follow.
+        sync_period: Without effect, with a warning.
         sync_timeout: See sync_period.
         sync_artifacts: See sync_period.
         sync_artifacts_on_checkpoint: See sync_period.
@@ -459,12 +464,12 @@ class SyncConfig(_Config):
 
 
 class DataConfig(_Config):
-    """How the datasets are divided among the workers. A subclass may have a method
-    configure() of its own, which fit() then calls.
+    """How the datasets are divided among the workers. A subclass may have its own
+    method configure(), which fit() then calls.
 
     Args:
         datasets_to_split: "all", or the names of the datasets that are divided among
-            the workers; of the others each worker reads all rows.
+            the workers; each worker reads all rows of the others.
         execution_options: Without effect, with a warning if they are not those of
             default_ingest_options().
         enable_shard_locality: Without effect.
@@ -491,7 +496,7 @@ class DataConfig(_Config):
 
     @property
     def _is_custom(self) -> bool:
-        """Does configure() say how the datasets are divided?"""
+        """Does the class have its own configure()?"""
         return type(self).configure is not DataConfig.configure
 
     def configure(self, datasets: dict[str, Dataset], world_size: int,
@@ -499,18 +504,18 @@ class DataConfig(_Config):
                   worker_node_ids: list[str] | None = None, **kwargs: Any
                   ) -> list[dict[str, DataIterator]]:
         """Which rows each worker reads. fit() calls the method of a subclass, in its
-        own process and before the workers start, whose number may change later: what is
-        returned is taken as a rule for any number.
+        own process and before the workers start. The number of workers may change
+        later, so the result is applied as a rule for any number.
 
         Args:
-            datasets: Those of the trainer, by their names.
-            world_size: The number of workers; of (MIN, MAX) workers it is MAX.
+            datasets: The datasets of the trainer, by their names.
+            world_size: The number of workers; for (MIN, MAX) workers it is MAX.
             worker_handles: None.
             worker_node_ids: None.
-            kwargs: Nothing, now.
+            kwargs: Empty in this version.
 
         Returns:
-            For each worker {name: iterator}. Under one name worker i has the i-th
+            For each worker {name: iterator}. Under a name, either worker i has the i-th
             iterator of one streaming_split(world_size), or each worker that has the
             name has an iterator() of the same Dataset.
         """
@@ -531,13 +536,13 @@ class DataConfig(_Config):
 
 
 def local_path(path: Path | bytes) -> str:
-    """A path as users write it: with ~, or as file:///PATH.
+    """The path for the operating system. Users may write it with ~, or as file:///PATH.
 
     Args:
         path: The path of a file or a directory.
 
     Returns:
-        The path as the operating system has it, also a relative one.
+        The path, which may be relative.
 
     Raises:
         ValueError: It is a URL of another kind, or of another machine.
@@ -591,19 +596,19 @@ class RunConfig(_Config):
     """The run: its name, where it is stored, when it restarts and stops.
 
     Args:
-        name: Of the run and of its directory, STORAGE_PATH/NAME. Default: the trainer's
-            name with date and time.
+        name: The name of the run and of its directory, STORAGE_PATH/NAME. Default: the
+            trainer's name with date and time.
         storage_path: A directory that all nodes see. Default: "raytrain_results".
         storage_filesystem: Only None: the storage is mounted.
         failure_config: A FailureConfig.
         checkpoint_config: A CheckpointConfig.
         sync_config: A SyncConfig.
-        verbose: 0 prints warnings and errors only.
-        stop: {metric: number}: the run stops once a metric reaches its number.
-        callbacks: What reports are passed to: objects of subclasses of UserCallback,
-            whose methods are called in this process; names, such as "csv"; or dicts
-            with the name as "type" and its settings, as in run_config.callbacks of
-            raytrain.cfg(5).
+        verbose: 0: print only warnings and errors.
+        stop: {metric: number}: the run stops when a metric reaches its number.
+        callbacks: They receive reports and events: objects of subclasses of
+            UserCallback, whose methods are called in this process; names, such as
+            "csv"; or dicts with the name as "type" and its settings, as in
+            run_config.callbacks of raytrain.cfg(5).
         progress_reporter: Without effect, with a warning.
         log_to_file: Without effect, with a warning: the output is always in logs/.
         worker_runtime_env: Without effect, with a warning.
@@ -611,18 +616,18 @@ class RunConfig(_Config):
         stop_before_end_s: See raytrain.cfg(5).
         grace_s: See raytrain.cfg(5).
         requeue_on_stop: See raytrain.cfg(5).
-        on_existing: What fit() does if there is a run of this name. "resume", the
-            default if it has a name, calls the function with its newest checkpoint,
-            also if the run has finished; "fresh" sets it aside as NAME.1 and begins
-            anew; "error" raises.
+        on_existing: What fit() does if a run of this name exists. "resume", the default
+            if name is set, calls the function with its newest checkpoint, even if the
+            run has finished; "fresh" sets the run aside as NAME.1 and starts a new one;
+            "error" raises an exception.
         launcher: "slurm", "local" or "auto", the default.
         options: Further options of raytrain-run(1), such as ["--srun-args=--qos=high"].
         allow_code: A checkpoint that the run starts from may have preprocessors with
             functions that the trainer does not name.
         exit_grace_s: See raytrain.cfg(5).
-        show: Whose output fit() prints while the run goes on: "rank0", the default,
+        show: The ranks whose output fit() prints during the run: "rank0", the default,
             "all", "none", or a list of ranks.
-        device_collectives: How training functions in C bring tensors on GPUs from
+        device_collectives: How training functions in C send tensors in GPU memory from
             worker to worker: "nccl", the default, "host" or "auto"; see
             raytrain.cfg(5). PyTorch has its own setting, TorchConfig(backend=).
 
@@ -692,10 +697,10 @@ class RunConfig(_Config):
         _ignored("RunConfig", {"progress_reporter": progress_reporter},
                  "raytrain-run shows the progress; verbose=0 turns it off")
         _ignored("RunConfig", {"log_to_file": log_to_file or None},
-                 "what workers print is always in logs/ of the run directory")
+                 "the output of workers is always in logs/ of the run directory")
         _ignored("RunConfig", {"logging_config": logging_config},
-                 "what workers print is in logs/ of the run directory, and show= says "
-                 "whose output is printed")
+                 "the output of workers is in logs/ of the run directory, and show= "
+                 "selects the ranks whose output is printed")
         _ignored("RunConfig", {"worker_runtime_env": worker_runtime_env},
                  "workers inherit the environment, interpreter, path and directory of "
                  "the process that calls fit()")
@@ -722,17 +727,17 @@ class RunConfig(_Config):
         return keys
 
     def _takes_allocation(self) -> bool:
-        """Was it said that the workers run under Slurm?"""
+        """Do the arguments ask for the workers to run under Slurm?"""
         return self.launcher == "slurm" or "--launcher=slurm" in self.options or any(
             pair == ("--launcher", "slurm")
             for pair in zip(self.options, self.options[1:]))
 
     def _user_callbacks(self) -> list[UserCallback]:
-        """Those that are objects of this process."""
+        """The callbacks that are objects of this process."""
         return [c for c in self.callbacks or () if not isinstance(c, (str, dict))]
 
     def _shippable(self) -> RunConfig:
-        """The same without them: they need not be fit for another process."""
+        """A copy without these callbacks, which may not be picklable."""
         import copy
 
         shipped = copy.copy(self)
@@ -744,11 +749,11 @@ class RunConfig(_Config):
 # ---- libconfig, the grammar of raytrain.cfg ----
 
 class Long(int):
-    """An integer that is written as one of 64 bits."""
+    """An integer that is written with 64 bits."""
 
 
 def _is_name(name: object) -> bool:
-    """A name that a key may have."""
+    """Is it a valid name of a key?"""
     return (isinstance(name, str) and name.isascii() and name[:1].isalpha()
             and name.replace("-", "").replace("_", "").isalnum())
 

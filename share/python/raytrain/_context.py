@@ -1,5 +1,5 @@
-"""The calls of a training function: report() and the others, and the place of this
-worker in the run."""
+"""The calls of a training function: report() and the others, and the ranks of this
+worker."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None,
            validation: object = False) -> None:
     """End one training iteration. COLLECTIVE: every worker calls it.
 
-    If the run is to stop and the script never calls should_stop(), this raises
-    SystemExit once a checkpoint is durable.
+    If the run should stop and the script never calls should_stop(), this raises
+    SystemExit when a checkpoint is durable.
 
     Args:
-        metrics: A dict of what JSON has; arrays and tensors of one element become
-            numbers, others lists. The metrics of the run are those of rank 0, with
-            their types. Of numbers that all workers report under the same name, the
-            minimum, mean and maximum are in Result.by_rank. Values of other types are
+        metrics: A dict of values that JSON has; arrays and tensors of one element
+            become numbers, others lists. The metrics of the run are those of rank 0,
+            with their types. For numbers that all workers report under the same name,
+            Result.by_rank has the minimum, mean and maximum. Values of other types are
             not kept, with a warning.
         checkpoint: A Checkpoint, from any of the workers; its data are copied before
-            this returns, and written while training goes on.
-        checkpoint_dir_name: The name of the directory that Checkpoint.path is, and a
-            name for checkpoint_upload_fn; that of the lowest rank with a checkpoint
-            counts. The file of a checkpoint is named after its iteration.
+            this returns, and written while training continues.
+        checkpoint_dir_name: The name of the directory Checkpoint.path, and a name for
+            checkpoint_upload_fn; that of the lowest rank with a checkpoint is used. The
+            file of a checkpoint is named after its iteration.
         checkpoint_upload_mode: What happens to a directory; see CheckpointUploadMode.
         delete_local_checkpoint_after_upload: Is the directory that was reported removed
-            once all workers have copied theirs? None: in mode ASYNC only. In mode
+            when all workers have copied theirs? None: only in mode ASYNC. In mode
             NO_UPLOAD it always stays.
         checkpoint_upload_fn: Called with the checkpoint and a name; the Checkpoint that
             it returns is reported. Not called in mode NO_UPLOAD.
@@ -49,7 +49,7 @@ def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None,
     Raises:
         RaytrainError: The calls of the workers do not match, an argument is wrong, or
             the checkpoint could not be saved.
-        Exception: What checkpoint_upload_fn raises.
+        Exception: The exception of checkpoint_upload_fn.
     """
     upload = Upload(checkpoint, checkpoint_dir_name, checkpoint_upload_mode,
                     delete_local_checkpoint_after_upload, checkpoint_upload_fn,
@@ -63,20 +63,21 @@ def report(metrics: dict[str, Any], checkpoint: Checkpoint | None = None,
 
 
 def should_stop() -> bool:
-    """Was a stop requested, or has the run reached what it was to reach? The same on
-    every worker; changes only inside report(). A script that calls this ends by
-    itself."""
+    """Was a stop requested, or has the run reached its stop criterion? The same on
+    every worker; changes only inside report(). A script that calls this must end when
+    it is True."""
     s = session()
     s.asked_stop = True
     return s.should_stop
 
 
 def set_total(iterations: int) -> None:
-    """How many iterations the script is going to make, over all attempts: for the
-    display of progress. It ends nothing. Not collective; that of rank 0 counts.
+    """Set the expected number of iterations over all attempts, for the display of
+    progress. The training does not end at this number. Not collective; the number of
+    rank 0 is used.
 
     Args:
-        iterations: Their number; 0: not known.
+        iterations: The number; 0: not known.
     """
     session().call("total", {"iterations": int(iterations)})
 
@@ -94,8 +95,8 @@ def get_checkpoint() -> Checkpoint | None:
     workers, or the one that this attempt starts from. The same on every worker; not
     collective.
 
-    A checkpoint is saved while training goes on. The first use of one that is not on
-    the storage of the run yet waits for that.
+    A checkpoint is saved while training continues. If it is not on the storage of the
+    run yet, its first use waits for that.
 
     Returns:
         A Checkpoint; None if there is none yet.
@@ -109,7 +110,7 @@ def get_checkpoint() -> Checkpoint | None:
 
 
 class Context:
-    """Where this worker is, and what it is a part of: what get_context() returns.
+    """This worker and its run, as get_context() returns them.
 
     Args:
         info: The facts about the worker.
@@ -157,7 +158,7 @@ class Context:
         return Storage(self._info)
 
     def get_attempt(self) -> int:
-        """How often the run has been started again after a failure: 0 at first."""
+        """The number of restarts of the run after failures, so far."""
         return self._info["attempt"]
 
     def get_metadata(self) -> dict[str, Any]:
@@ -195,12 +196,12 @@ class Storage:
         return path
 
     def build_checkpoint_path_from_name(self, checkpoint_dir_name: str) -> str:
-        """A path in artifacts_path, for what checkpoint_upload_fn makes, or for what is
-        reported in the mode NO_UPLOAD. The directory is not made."""
+        """A path in artifacts_path, for a directory that checkpoint_upload_fn makes, or
+        that is reported in the mode NO_UPLOAD. The directory is not made."""
         check_dir_name(checkpoint_dir_name)
         return os.path.join(self.artifacts_path, checkpoint_dir_name)
 
 
 def get_context() -> Context:
-    """This worker's place in the run."""
+    """The ranks of this worker, and its run."""
     return Context(facts())

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 STORAGE = "raytrain_results"
 START = ".start.h5"  # beside the run directory: a checkpoint that no run has saved
 
-# The runs of fit() in this process, in their order: a script without a guard is
-# imported by the workers, and comes by the earlier ones again.
+# The runs of fit() in this process, in order. The workers import a script without a
+# guard, which then makes the earlier calls of fit() again.
 finished: list[str] = []
 
 
@@ -51,7 +51,7 @@ class Fit:
                                  os.urandom(3).hex())
 
     def _mode(self) -> list[str]:
-        """What becomes of a run of this name."""
+        """The option for an existing run of this name."""
         mode = self.run_config.on_existing
 
         if self.trainer._restored_from:
@@ -81,8 +81,8 @@ class Fit:
         return os.path.abspath(path)
 
     def _continues(self) -> bool:
-        """Is there a run that goes on? It was started from a checkpoint, which may not
-        be needed any more, and is not replaced."""
+        """Will an existing run be continued? The checkpoint that it was started from
+        may no longer be needed, and is not replaced."""
         return self._mode() == ["--resume"] and os.path.isdir(self.path)
 
     def _saved(self, start: Checkpoint) -> str:
@@ -136,8 +136,8 @@ class Fit:
         return keys
 
     def _kept(self) -> dict[str, Any]:
-        """The datasets of the workers. What functions of the script make of rows is
-        made anew by each fit()."""
+        """The datasets of the workers. Each fit() applies functions of the script to
+        the rows again."""
         trainer = self.trainer
         kept = {name: self._stays(f"{self.path}.data-{name}", dataset)
                 for name, dataset in trainer.datasets.items()}
@@ -175,7 +175,8 @@ class Fit:
         return _made_rows.entries(name, dataset, dataset._folder)
 
     def _remove_rows(self) -> None:
-        """What functions have made, also in an earlier fit() that was killed."""
+        """Remove rows that functions have made, also those of a fit() that was
+        killed."""
         for name, dataset in self.datasets.items():
             if getattr(dataset, "_folder", ""):
                 for folder in glob.glob(f"{glob.escape(self.path)}.rows-{name}-*"):
@@ -217,8 +218,8 @@ class Fit:
 
     def _environment(self, payload: dict[str, Any], keys: dict[str, Any],
                      scratch: str) -> dict[str, Any]:
-        """That of raytrain-run and the workers, which find this package by
-        themselves."""
+        """The environment of raytrain-run and the workers. They find this package
+        without it."""
         payload["settings"].update(
             resume_from_checkpoint=keys.get("resume_from_checkpoint"),
             datasets=self.given)
@@ -230,7 +231,7 @@ class Fit:
 
     def _listener(self, environment: dict[str, str]
                   ) -> _events.Listener | _events.NoListener:
-        """What calls the UserCallbacks meanwhile, if there are any."""
+        """The object that calls the UserCallbacks during the run, if there are any."""
         callbacks = self.run_config._user_callbacks()
         if not callbacks:
             return _events.NoListener()
@@ -245,8 +246,8 @@ class Fit:
         environment.update(listener.environment)
         return listener
 
-    def _say_going_on(self, payload: dict[str, Any] | None) -> None:
-        """That a run of this name is there already is seen once, before it goes on."""
+    def _say_continued(self, payload: dict[str, Any] | None) -> None:
+        """Print once that a run of this name exists, before it continues."""
         files = checkpoint_files(self.path) if self._continues() else {}
         if payload is None or not files or self.run_config.on_existing \
                 or self.run_config.verbose == 0 or self.trainer._restored_from:
@@ -256,16 +257,17 @@ class Fit:
         now = payload["summary"]["name"]
         other = f", which {before} has written, with {now}" \
             if before and before != now else ""
-        sys.stderr.write(f"raytrain: the run {self.name} is there: it goes on from "
+        sys.stderr.write(f"raytrain: the run {self.name} exists, and continues from "
                          f"{os.path.basename(files[max(files)])}{other}; "
-                         "RunConfig(on_existing='fresh') begins anew\n")
+                         "RunConfig(on_existing='fresh') starts a new run\n")
 
     def run(self) -> Result:
-        """The files are where all nodes see them, and only their owner."""
+        """Run it. The files are where all nodes, but only their owner, can read
+        them."""
         payload = self._payload()
         constraint = _constraint.environment(self.trainer.scaling_config,
                                              self.run_config._takes_allocation())
-        self._say_going_on(payload)
+        self._say_continued(payload)
         os.makedirs(self.storage, exist_ok=True)
         self.datasets = self._kept()
         keys = self._keys()
@@ -286,7 +288,7 @@ class Fit:
 
     def _ended(self, listener: _events.Listener | _events.NoListener, file: str,
                environment: dict[str, str], scratch: str) -> tuple[Any, ...] | None:
-        """What _launch.run() returns; None: a callback did not let it start."""
+        """The result of _launch.run(); None: a callback has failed before."""
         try:
             with listener:
                 listener.begin()
@@ -298,7 +300,7 @@ class Fit:
 
     def _finish(self, listener: _events.Listener | _events.NoListener,
                 ended: tuple[Any, ...] | None) -> Result:
-        """With the last call of the callbacks, also if the run has failed.
+        """Return the Result or raise, after the last call of the callbacks.
 
         Args:
             listener: Calls them.

@@ -1,5 +1,5 @@
-"""The session of this process: its connection to its worker. Outside raytrain-run a
-stand-in for one lone worker. The calls of a training function are in _context.py."""
+"""The session of this process: its connection to its worker, or, outside raytrain-run,
+a stand-in for a single worker. The calls of a training function are in _context.py."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ EXIT_STOPPED = 75
 
 _session: Session | LoneSession | None = None
 metadata: dict[str, Any] = {}  # of the trainer: for get_metadata(), and in checkpoints
-uses_gpu: bool | None = None  # of the trainer; None: there is none
-gathers = False  # does fit() wait for what all workers report?
+uses_gpu: bool | None = None  # of the trainer; None: there is no trainer
+gathers = False  # does fit() need the metrics of all workers?
 _lock = threading.Lock()
 
 
@@ -40,7 +40,7 @@ def session() -> Session | LoneSession:
 
 
 def server() -> Server:
-    """What reads checkpoints and datasets for this process: its worker, or its
+    """The process that reads checkpoints and datasets for this one: its worker, or its
     helper."""
     connection = session()
     if isinstance(connection, LoneSession):
@@ -54,8 +54,8 @@ _facts: Facts | None = None
 
 
 def facts() -> Facts:
-    """Where this worker is, and what it is a part of. Every process of the worker can
-    read it; the process that trains opens the session by that."""
+    """The ranks of this worker, its run and so on. Every process of the worker can read
+    them; in the process that trains, this opens the session."""
     global _facts
 
     if _session is not None:
@@ -65,7 +65,7 @@ def facts() -> Facts:
         if not path or not _is_child():
             try:
                 return session().info
-            except errors.InvalidArgument:  # it is another process's
+            except errors.InvalidArgument:  # it belongs to another process
                 if not path:
                     raise
         _facts = _read_facts(path)
@@ -73,8 +73,8 @@ def facts() -> Facts:
 
 
 def _is_child() -> bool:
-    """Is this a process of multiprocessing? Those that are spawned, and a forkserver,
-    import the script, maybe before its own process has opened the session."""
+    """Is this a process of multiprocessing? Spawned processes, and a forkserver, import
+    the script, perhaps before its own process has opened the session."""
     module = sys.modules.get("multiprocessing.process")
     return module is not None and (
         module.parent_process() is not None
@@ -101,22 +101,22 @@ def _read_facts(path: str) -> Facts:
 class Newest:
     """The checkpoint that was reported last.
 
-    path: Its file, perhaps once it has been saved.
-    iteration: Of its report; 0: it is saved.
+    path: Its file, which may not exist before it is saved.
+    iteration: That of its report; 0: it is saved.
     """
 
     def __init__(self, path: str, iteration: int = 0) -> None:
         self.path = path
         self.iteration = iteration
-        self.checkpoint: Checkpoint | None = None  # the object that stands for it
+        self.checkpoint: Checkpoint | None = None  # the object for it
 
 
 # ---- A worker of raytrain-run ----
 
 
 class Session:
-    """The connection to the worker that started this process, or an ancestor of it. One
-    request at a time: a lock makes calls of several threads follow each other."""
+    """The connection to the worker that started this process or an ancestor of it. A
+    lock allows one request at a time."""
 
     def __init__(self, path: str) -> None:
         import socket
@@ -139,15 +139,15 @@ class Session:
         self._settings = Settings(self.info["config"])
         self.info["config"] = self._settings
         self._is_first = True  # the next report is
-        # What each report says of data loaders: _positions.py.
+        # The positions of data loaders, for each report: _positions.py.
         self.positions: Callable[[], str] | None = None
         self.should_stop = self.info["should_stop"]
         self.should_checkpoint = self.info["should_checkpoint"]
         self._install()
 
     def _hello(self) -> Facts:
-        """The reply of a worker whose session is another process's is there even if the
-        worker has closed the socket before the request."""
+        """If the session belongs to another process, the worker may have replied and
+        closed the socket before the request: the reply can still be read."""
         try:
             return cast("Facts", self._connection.call(
                 {"op": "hello", "version": VERSION, "pid": self.pid})[0])
@@ -159,8 +159,8 @@ class Session:
             raise errors.from_reply(reply.get("error", {})) from None
 
     def _install(self) -> None:
-        """A request to stop reaches this process by its session, so SIGTERM, which
-        Slurm sends to all processes, does not end it. And the worker learns of an
+        """A request to stop reaches this process through its session, so it must not
+        end on SIGTERM, which Slurm sends to all processes. The worker is notified of an
         exception that ends it."""
         import atexit
         import signal
@@ -178,9 +178,9 @@ class Session:
         pass
 
     def _fork_begin(self) -> None:
-        """A forked process has the handler of this one until _forked. A SIGTERM in
-        between would be lost, and a Pool that ends its processes that way would wait
-        for them forever: so it has to wait."""
+        """A forked process has the handler of this one until _forked(). A SIGTERM in
+        between would be lost, and a Pool that ends its processes by SIGTERM would wait
+        forever: so the signal is blocked."""
         import signal
 
         self._mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -201,9 +201,9 @@ class Session:
         self._fork_end()
 
     def _watch(self) -> None:
-        """Without its worker this process must not train on, also if it makes no calls:
-        the kernel ends it with the worker, but not below a setuid program, as some
-        containers are started by."""
+        """Without its worker this process must not continue to train, even if it makes
+        no calls. The kernel ends it with the worker, but not below a setuid program,
+        which starts some containers."""
         import select
 
         poll = select.poll()
@@ -228,8 +228,8 @@ class Session:
 
     def _leave(self, kind: type[BaseException], value: BaseException,
                traceback: TracebackType | None) -> None:
-        """Another thread is in the middle of a call, which may wait for other
-        workers."""
+        """End this process although another thread is in a call, which may wait for
+        other workers."""
         try:
             self._excepthook(kind, value, traceback)
         finally:
@@ -237,7 +237,7 @@ class Session:
 
     def report_exception(self, kind: type[BaseException], value: BaseException,
                          traceback: TracebackType | None) -> None:
-        """Let the worker know which exception ends this process."""
+        """Send the worker the exception that ends this process."""
         from traceback import format_exception, format_exception_only
 
         text = "".join(format_exception_only(kind, value)).strip()
@@ -252,20 +252,20 @@ class Session:
         if os.getpid() != self.pid:
             raise errors.RaytrainError(
                 f"the session belongs to process {self.pid}: a process that it has "
-                "forked, such as a DataLoader worker, cannot make calls of it; it has "
-                "what get_context() says, and gives its results to that process",
+                "forked, such as a DataLoader worker, cannot use it, except for "
+                "get_context(); return the results to that process",
                 "EINVAL")
 
     def _gone(self) -> NoReturn:
-        """Without its worker this process is of no use, and must not train on."""
+        """End this process: without its worker it must not continue to train."""
         sys.stderr.write("raytrain: the worker of this process is gone\n")
         sys.stderr.flush()
         os._exit(1)
 
     def call(self, op: str, args: Mapping[str, Any] = {}, data: Buffer = b"",
              fds: Sequence[int] = (), asks: Asks | None = None) -> Reply:
-        """Make a request: (reply, data, descriptors), or a RaytrainError; as
-        Connection.call(). SystemExit if the run has stopped on request meanwhile."""
+        """Make a request, like Connection.call(): (reply, data, descriptors), or a
+        RaytrainError. SystemExit if the run has been stopped on request meanwhile."""
         self.check_process()
         try:
             return self._connection.call({"op": op, **args}, data, fds, asks)
@@ -291,9 +291,9 @@ class Session:
             self.call("warning", {"text": text})
 
     def report(self, metrics: dict[str, Any], offer: Offer | None = None) -> None:
-        """End an iteration. offer() makes the table of a checkpoint, and the answers to
-        the worker's questions about it. What is wrong with this rank's call goes to the
-        other ranks, too: they wait."""
+        """End an iteration. offer() returns the table of a checkpoint, and a function
+        that answers the worker's questions about it. An error of this rank's call is
+        sent to the other ranks, too, since they wait."""
         request: dict[str, Any] = {"asks_stop": self.asked_stop, "gathers": gathers,
                                    "asks_checkpoint": self.asked_checkpoint}
         asks = None
@@ -306,8 +306,7 @@ class Session:
             request["metrics"] = recorded.numbers
             if recorded.typed:
                 request["typed"] = recorded.typed
-            # Of the other ranks, that they report in this way is all that matters,
-            # unless a callback is to have it.
+            # The contents are needed only from rank 0, unless a callback gets them.
             is_first = self.info["rank"] == 0
             request["reported"] = recorded.reported if is_first or gathers else "{}"
             for note in recorded.notes if is_first else ():
@@ -338,11 +337,11 @@ class Session:
             raise SystemExit(EXIT_STOPPED if self.should_stop else 0)
 
 
-# ---- One lone worker ----
+# ---- A single worker ----
 
 
 def torchrun_place() -> Facts | None:
-    """The ranks and sizes that the variables of torchrun say; None without them."""
+    """The ranks and sizes in the variables of torchrun; None without them."""
     values = os.environ
     if "RANK" not in values or "WORLD_SIZE" not in values:
         return None
@@ -363,7 +362,7 @@ def torchrun_place() -> Facts | None:
 
 class LoneSession:
     """Outside raytrain-run: one worker, whose reports are checked and then
-    forgotten."""
+    discarded."""
 
     def __init__(self) -> None:
         import socket
@@ -382,7 +381,7 @@ class LoneSession:
 
     def call(self, op: str, args: Mapping[str, Any] = {}, data: Buffer = b"",
              fds: Sequence[int] = (), asks: Asks | None = None) -> Reply:
-        """What one worker can do alone; the rest is the helper's (reading files)."""
+        """Do what one worker can do alone; the helper does the rest (reading files)."""
         if op in ("barrier", "checkpoint_wait", "preemption", "total"):
             return {}, b"", []
         if op == "broadcast":

@@ -1,4 +1,4 @@
-"""Checkpoint: a dict or a directory to be reported, or one that was saved.
+"""Checkpoint: a dict or a directory to report, or a checkpoint that was saved.
 
     checkpoint = Checkpoint.from_dict({"model": model.state_dict(), "epoch": epoch})
     report({"loss": loss}, checkpoint=checkpoint)
@@ -45,16 +45,16 @@ class _Stored:
     """A checkpoint on storage, opened at its first use."""
 
     def __init__(self, path: str | None, awaited: int = 0) -> None:
-        self.path = path  # None: the one that this attempt starts from
-        # The iteration that is not yet known to be saved; 0: it is.
+        self.path = path  # None: the checkpoint that this attempt starts from
+        # Its iteration, while it is not known to be saved; 0: it is saved.
         self.awaited = awaited
         self._face: dict[str, Any] | None = None
         self._structure: dict[str, Any] | None = None
         self._shapes: dict[str, tuple[Any, ...]] | None = None  # of the datasets
 
     def wait(self, timeout_s: float | None = None) -> None:
-        """Until it is saved, or for this time. What saves it, in the workers, needs
-        nothing of their scripts."""
+        """Wait until it is saved, or for this time. The workers save it without the
+        help of their scripts."""
         pause, begun = 0.001, time.monotonic()
         while self.awaited:
             if session().call("durable")[0]["iteration"] >= self.awaited:
@@ -66,7 +66,7 @@ class _Stored:
             pause = min(2 * pause, 0.05)
 
     def face(self) -> dict[str, Any]:
-        """What it says about itself."""
+        """The reply of checkpoint_open: the iteration, metrics, structure and so on."""
         self.wait()
         if self._face is None:
             while _unused:
@@ -92,7 +92,7 @@ class _Stored:
             pass
 
     def structure(self) -> dict[str, Any] | None:
-        """None: a C program wrote it, or another program."""
+        """Its structure; None if a C program or another program wrote it."""
         self.face()
         return self._structure
 
@@ -104,7 +104,7 @@ class _Stored:
 
     def read(self, items: list[Any]) -> Any:
         """Datasets, all in one memory: a _build.Memory. An item is a name, or a name
-        with a start and a count; no two have the same name."""
+        with a start and a count. Names must be different."""
         from ._build import Memory
 
         args = {"id": self.face()["id"], "items": items}
@@ -170,7 +170,7 @@ class _Stored:
             )
 
     def plain_dict(self) -> dict[str, Any]:
-        """By names alone: arrays, and strings."""
+        """A dict of the names, with arrays and strings."""
         from ._build import make_array
 
         rows = [row for row in self.names() if not row[0].startswith(_FILES)]
@@ -231,7 +231,7 @@ class _Stored:
     # -- a directory --
 
     def metadata(self) -> dict[str, Any]:
-        """All of it, with what is raytrain's own."""
+        """All metadata, including raytrain's own."""
         text = self.face()["metadata"]
         metadata: dict[str, Any] = json.loads(text) if text else {}
         return metadata
@@ -249,7 +249,7 @@ class _Stored:
         return self.where()
 
     def where(self) -> str:
-        """The path of the file, which may not be there yet."""
+        """The path of the file, which may not exist yet."""
         if self.path is None or os.path.isdir(self.path):
             path: str = self.face()["path"]
             return path
@@ -314,7 +314,7 @@ class _Stored:
 
 
 def _pairs(node: dict[str, Any]) -> int:
-    """How many elements of its dataset make an element of an array."""
+    """The number of elements of its dataset for an element of an array."""
     from ._tree import STORED_AS
 
     dtype = node.get("dtype")
@@ -323,7 +323,7 @@ def _pairs(node: dict[str, Any]) -> int:
 
 def _with_pairs(node: dict[str, Any], start: list[Any],
                 count: list[Any]) -> tuple[list[Any], list[Any]]:
-    """A slab of an array, as one of its dataset."""
+    """The start and count in the dataset, for those in an array."""
     if _pairs(node) == 2:
         return [*start, 0], [*count, 2]
     return [*start], [*count]
@@ -343,7 +343,7 @@ def _plain_node(name: str, wire: str) -> dict[str, Any]:
 
 
 def _inside(directory: str, path: str) -> str:
-    """A path of a file of the checkpoint; it must not leave the directory."""
+    """The path of a file of the checkpoint, which must be in the directory."""
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         raise errors.CorruptError(f"the checkpoint has a file of the name {path!r}")
     return os.path.join(directory, path)
@@ -353,7 +353,7 @@ def _inside(directory: str, path: str) -> str:
 
 
 class LocalFileSystem:
-    """What says that a path is one of this machine, where pyarrow is missing."""
+    """The filesystem of local paths, if pyarrow is not installed."""
 
     type_name = "local"
 
@@ -368,7 +368,7 @@ class LocalFileSystem:
 
 
 def local_filesystem() -> Any:
-    """What Ray calls the filesystem of a path.
+    """The filesystem of a path, as in Ray.
 
     Returns:
         pyarrow.fs.LocalFileSystem(), or a stand-in for it without pyarrow.
@@ -401,7 +401,7 @@ def check_filesystem(filesystem: Any) -> None:
 
 
 class Checkpoint:
-    """A dict or a directory that is to be reported, or a checkpoint that was saved.
+    """A dict or a directory to report, or a checkpoint that was saved.
 
     Args:
         path: A directory, as in ray.train; or a checkpoint file of raytrain, the
@@ -445,7 +445,7 @@ class Checkpoint:
     def from_directory(cls, path: str | os.PathLike[str]) -> Self:
         """The files of a directory, which are read when the checkpoint is reported.
 
-        Subdirectories and symbolic links to what is in the directory are followed.
+        Subdirectories and symbolic links to files in the directory are followed.
         report() refuses links that lead elsewhere or in circles.
 
         Args:
@@ -471,7 +471,7 @@ class Checkpoint:
         Arrays are torch tensors, NumPy arrays, and objects with the buffer protocol;
         they are copied when the checkpoint is reported, not before. Each becomes a
         dataset of an HDF5 file, named by its keys. Objects of other types are pickled.
-        Of a Shard, a DTensor or a ShardedTensor each worker gives its part.
+        For a Shard, a DTensor or a ShardedTensor each worker reports its part.
 
         Args:
             data: The dict.
@@ -492,12 +492,12 @@ class Checkpoint:
 
     @property
     def path(self) -> str | None:
-        """A directory with the files that were reported; None for a dict that is to be.
+        """A directory with the files that were reported; None for a dict to report.
 
-        Of a checkpoint that was saved, it is made at the first use: checkpoint_000012/,
-        or the checkpoint_dir_name of report(), in the directory of the run, which is
-        removed with the checkpoint; of this node, in TMPDIR, for a worker or if that
-        cannot be written. If no files were reported, it has the HDF5 file.
+        For a checkpoint that was saved, it is made at the first use, in the directory
+        of the run: checkpoint_000012/, or the checkpoint_dir_name of report(). It is
+        removed with the checkpoint. For a worker, or if it cannot be written there, it
+        is in TMPDIR of this node. If no files were reported, it has the HDF5 file.
         """
         if self._stored is None:
             return self._directory
@@ -514,8 +514,8 @@ class Checkpoint:
 
     @property
     def filesystem(self) -> Any:
-        """pyarrow.fs.LocalFileSystem() if pyarrow is there, else an object with the
-        same type_name: shared storage is mounted, and path is a path."""
+        """pyarrow.fs.LocalFileSystem() if pyarrow is installed, else an object with the
+        same type_name: shared storage is mounted, and path is a local path."""
         return local_filesystem()
 
     def __eq__(self, other: object) -> bool:
@@ -527,7 +527,7 @@ class Checkpoint:
         return hash(self._identity())
 
     def _identity(self) -> tuple[str, object]:
-        """Where it is; a dict that was not saved is itself."""
+        """Its path, or the dict if it was not saved."""
         if self._stored is not None:
             return "file", os.path.realpath(self._stored.where())
         if self._directory is not None:
@@ -539,9 +539,9 @@ class Checkpoint:
         transform() and transform_batch(); see raytrain.preprocessors.
 
         Args:
-            allow_code: Their functions (BatchMapper) may be loaded, which runs code
-                from the checkpoint, or from files that it names. Those that this
-                program has given to a BatchMapper itself may be without.
+            allow_code: Load their functions (BatchMapper), which runs code from the
+                checkpoint, or from files that it names. Functions that this program has
+                given to a BatchMapper itself are always loaded.
 
         Returns:
             The preprocessors, or None.
@@ -555,13 +555,13 @@ class Checkpoint:
 
     @property
     def training_iteration(self) -> int:
-        """Of the report that it was saved with; 0 if it was not."""
+        """The iteration of its report; 0 if it was not saved."""
         return int(self._stored.face()["iteration"]) if self._stored else 0
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """Those of the report that it was saved with: what rank 0 has reported, or the
-        means over all workers of a training function in C."""
+        """The metrics of its report: those of rank 0, or, for a training function in C,
+        the means over all workers."""
         if self._stored is None:
             return {}
         face = self._stored.face()
@@ -571,7 +571,7 @@ class Checkpoint:
         return {name: float(n) for name, n in face["metrics"].items()}
 
     def get_metadata(self) -> dict[str, Any]:
-        """What set_metadata() and update_metadata() have put."""
+        """The metadata of set_metadata() and update_metadata()."""
         if self._metadata is None and self._stored is not None:
             metadata = self._stored.metadata()
             metadata.pop(DIR_NAME, None)
@@ -579,8 +579,8 @@ class Checkpoint:
         return dict(self._metadata or {})
 
     def set_metadata(self, metadata: dict[str, Any]) -> None:
-        """Replace the metadata, which are saved with the checkpoint. A checkpoint that
-        is saved already keeps its own.
+        """Replace the metadata, which are saved with the checkpoint. The file of a
+        checkpoint that is already saved does not change.
 
         Args:
             metadata: A dict that JSON can hold.
@@ -605,14 +605,14 @@ class Checkpoint:
 
     def to_dict(self, allow_pickle: bool = False,
                 shards: bool = True) -> dict[str, Any]:
-        """The dict, with equal types: tensors of torch on the CPU, arrays of NumPy.
-        They share one memory, which is freed with the last of them. A checkpoint of a C
-        program becomes a dict of dicts by the names of its arrays.
+        """The dict, with the same types: tensors of torch, which are on the CPU, and
+        arrays of NumPy. They share one memory, which is freed with the last of them. A
+        checkpoint of a C program becomes a dict of dicts by the names of its arrays.
 
         Args:
             allow_pickle: Load objects of other types, which runs code from the
-                checkpoint; else they are Pickled, with a method load().
-            shards: Read sharded arrays as a whole; else they are ShardedArray, to be
+                checkpoint; otherwise they are Pickled, with a method load().
+            shards: Read sharded arrays as a whole; otherwise they are ShardedArray, to
                 read in parts.
 
         Returns:
@@ -639,8 +639,8 @@ class Checkpoint:
 
         Args:
             name: Its name, one of names().
-            start: Where its elements begin that are read, a number for each axis.
-            count: How many, likewise. None for both: all.
+            start: The first element to read, a number for each axis.
+            count: The number of elements, for each axis. None for both: all.
 
         Returns:
             The array.
@@ -658,7 +658,7 @@ class Checkpoint:
     # -- a directory --
 
     def to_directory(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Write the files into a directory. Older files of other names stay.
+        """Write the files into a directory. Files with other names are kept.
 
         Args:
             path: The directory, which need not exist; None: a new temporary one.
@@ -684,9 +684,9 @@ class Checkpoint:
     @contextmanager
     def as_directory(self) -> Iterator[str]:
         """A context, as in ``with checkpoint.as_directory() as path``: the directory
-        itself if it is to be reported, else a temporary one with its files. The
-        processes of a node share it, and it is removed when the last of them is done:
-        change nothing in it.
+        itself if it is to be reported, otherwise a temporary one with its files. The
+        processes of a node share it, and it is removed when the last of them has left
+        the context. Change nothing in it.
 
         Yields:
             The path of the directory.
@@ -699,14 +699,14 @@ class Checkpoint:
             return
         if self._stored is None:
             raise errors.InvalidArgument("this checkpoint is a dict: use to_dict()")
-        self._stored.files()  # or it was made from a dict
+        self._stored.files()  # raises for a checkpoint that was made from a dict
         with _extracted.borrowed(self._stored) as path:
             yield path
 
     # -- for report() --
 
     def _contents(self) -> tuple[str, Any, Any]:
-        """("dict", a dict) or ("directory", a path); and what keeps it, until then."""
+        """("dict", a dict) or ("directory", a path), and an object that keeps it."""
         if self._dict is not None:
             return "dict", self._dict, None
         if self._directory is not None:
@@ -746,7 +746,7 @@ def newest(reported: Newest) -> Checkpoint:
     """The checkpoint that was reported last: one object, which is opened once.
 
     Args:
-        reported: What is known of it.
+        reported: Its path and iteration.
 
     Returns:
         The checkpoint.

@@ -1,4 +1,4 @@
-"""Datasets: files of rows, of which every worker gets its shard in batches.
+"""Datasets: files of rows. Every worker gets its shard of the rows, in batches.
 
     rows = read_hdf5("train.h5", shuffle=True)
     trainer = TorchTrainer(train, datasets={"train": rows})
@@ -45,7 +45,7 @@ __all__ = ["read_csv", "read_hdf5", "read_idx", "read_json", "read_libsvm",
            "MaterializedDataset", "NodeIdStr", "Schema", "TaskPoolStrategy",
            "get_dataset_shard"]
 
-NodeIdStr = str  # Ray's name for the type of what names a node
+NodeIdStr = str  # Ray's name for the type of a node's name
 
 
 def __getattr__(name: str) -> Any:
@@ -62,15 +62,15 @@ def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
 
     Args:
         path: The file, a directory of files, or a pattern such as "train-*.h5".
-        columns: The names of those to read; None: all.
+        columns: The names of the columns to read; None: all.
         label: The column of the labels.
-        shuffle: In a new order in every epoch.
-        shuffle_window: Mix that many rows at a time with each other, instead of all.
-        limit: How many of the rows that pass the filter.
-        filter: {"column": NAME, "min": A, "max": B}, the rows with a value in this
+        shuffle: Read the rows in a new order in every epoch.
+        shuffle_window: Mix only this number of rows at a time, instead of all.
+        limit: The number of rows, of those that pass the filter.
+        filter: {"column": NAME, "min": A, "max": B}: only rows with a value in this
             range; one of the bounds may be left out.
-        last_batch: What becomes of the rows that do not fill a batch: "keep", "drop" or
-            "pad", with rows from the start (see DataIterator.padding).
+        last_batch: How rows are used that do not fill a batch: "keep", "drop" or "pad",
+            which adds rows from the start (see DataIterator.padding).
 
     Returns:
         The Dataset.
@@ -83,13 +83,13 @@ def read_hdf5(path: Path, *, columns: Sequence[str] | None = None,
 
 def read_idx(path: Path, *, label: str | None = None, shuffle: bool = False,
              **options: Any) -> Dataset:
-    """The rows of an IDX file, such as Fashion-MNIST's images, also compressed with
-    gzip.
+    """The rows of an IDX file, such as Fashion-MNIST's images. It may be compressed
+    with gzip.
 
     Args:
         path: See read_hdf5().
-        label: The file of the labels; found by its name if the images are in
-            NAME-images-idx3-ubyte.
+        label: The file of the labels. If the images are in NAME-images-idx3-ubyte, it
+            is found by its name.
         shuffle: See read_hdf5().
         options: Its other arguments.
 
@@ -103,10 +103,10 @@ def read_idx(path: Path, *, label: str | None = None, shuffle: bool = False,
 def read_numpy(paths: Paths | None = None, *, columns: Sequence[str] | None = None,
                label: str | None = None, shuffle: bool | str | None = False,
                **options: Any) -> Dataset:
-    """The rows of arrays that numpy.save or numpy.savez wrote; their first dimension
-    are the rows. An .npy file is a column that is named after the file, without a
-    number at its end; the fields of a structured array, and the arrays of an .npz file,
-    are a column each.
+    """The rows of arrays that numpy.save or numpy.savez wrote; their first dimension is
+    the rows. An .npy file is a column that is named after the file, without a number at
+    its end. Each field of a structured array is a column, and so is each array of an
+    .npz file.
 
     Args:
         paths: See read_csv().
@@ -129,26 +129,26 @@ def read_csv(paths: Paths | None = None, *, columns: Sequence[str] | None = None
              dtypes: dict[str, Any] | None = None, missing: Sequence[str] | None = None,
              label: str | None = None, shuffle: bool | str | None = False,
              **options: Any) -> Dataset:
-    """The rows of a CSV file, also compressed with gzip or zstd. The first line has the
-    names of the columns.
+    """The rows of a CSV file, which may be compressed with gzip or zstd. The first line
+    has the names of the columns.
 
     Args:
         paths: The file, a directory of files, or a pattern such as "train-*.csv"; or a
             list with one of these.
         columns: See read_hdf5().
-        delimiter: What separates fields; None: a comma, unless the file ends in .tsv.
+        delimiter: The character between fields; None: a comma, unless the file ends in
+            .tsv.
         header: False: there is no line with the names of the columns.
         dtypes: {column: "float32", "float64", "int64", "bool", "words" or "text"}; the
-            types of others follow from their values.
-        missing: The texts that mean a missing value; None: no text, and those that
-            pandas takes for it.
+            types of other columns depend on their values.
+        missing: The texts that mean a missing value; None: an empty text, and the
+            missing values of pandas.
         label: The column of the labels.
-        shuffle: True: the rows are in a new order in every epoch. So they are with
-            "files".
+        shuffle: True or "files": read the rows in a new order in every epoch.
         options: The other arguments of read_hdf5(), and those of Ray: file_extensions
             chooses files of a directory by their endings, and parse_options has the
-            delimiter. Those for tasks that read have no effect, see range(). Others are
-            refused with what to use.
+            delimiter. Arguments for tasks that read have no effect, see range(). Others
+            are refused, with advice on what to use.
 
     Returns:
         The Dataset.
@@ -180,10 +180,10 @@ def read_text(paths: Paths | None = None, *, encoding: str = "utf-8",
     """The lines of text files, as the column "text".
 
     Args:
-        paths: See read_csv(). Of a directory, the files that end in .txt, unless
-            file_extensions names others.
+        paths: See read_csv(). For a directory, the files that end in .txt, unless
+            file_extensions has other endings.
         encoding: UTF-8, or ASCII, which is part of it.
-        drop_empty_lines: Leave out lines that are empty or blank. The workers do it
+        drop_empty_lines: Leave out lines that are empty or blank. The workers do this
             once, before the first epoch.
         shuffle: See read_csv().
         options: See there.
@@ -224,9 +224,9 @@ def from_numpy(ndarrays: Any = None, *, arrays: Any = None) -> Dataset:
     Args:
         ndarrays: {column: array}, or an array, which becomes the column "data"; or a
             list of arrays, whose rows follow each other. Columns of numbers may have
-            rows of any shape; bool become uint8. Columns of str have one str a row, any
-            text, or None if it is missing.
-        arrays: Another name of the same.
+            rows of any shape; bool become uint8. Columns of str have one str per row,
+            which may be any text, or None if it is missing.
+        arrays: Another name for ndarrays.
 
     Returns:
         The Dataset.
@@ -253,13 +253,13 @@ def from_pandas(dfs: pandas.DataFrame | Sequence[pandas.DataFrame] | None = None
                 df: pandas.DataFrame | Sequence[pandas.DataFrame] | None = None,
                 **tasks: Any) -> Dataset:
     """The rows of a DataFrame of pandas, kept as from_numpy() keeps them. Categories
-    are their values; a column of integers or bool with missing values is float64, with
-    NaN. The index is left out: df.reset_index() makes columns of it. Times are refused:
-    make numbers of them, df["t"].astype("int64").
+    become their values; a column of integers or bool with missing values becomes
+    float64, with NaN. The index is left out: df.reset_index() converts it to columns.
+    Times are refused: convert them to numbers, df["t"].astype("int64").
 
     Args:
         dfs: The DataFrame, or a list of DataFrames.
-        df: Another name of the same.
+        df: Another name for dfs.
         tasks: See range().
 
     Returns:
@@ -302,13 +302,13 @@ def from_items(items: list[Any], **tasks: Any) -> Dataset:
 
 
 def range(n: int, **tasks: Any) -> Dataset:
-    """The numbers from 0 on, as the column "id".
+    """The numbers 0 to n - 1, as the column "id".
 
     Args:
-        n: How many.
-        tasks: parallelism, concurrency, override_num_blocks and what else Ray knows of
-            the tasks that read. They have no effect: the workers that train read the
-            rows.
+        n: Their number.
+        tasks: parallelism, concurrency, override_num_blocks and the other arguments of
+            Ray for the tasks that read. They have no effect: the workers that train
+            read the rows.
 
     Returns:
         The Dataset.
@@ -325,11 +325,11 @@ def range(n: int, **tasks: Any) -> Dataset:
 
 
 def from_torch(dataset: object, local_read: bool = False) -> Dataset:
-    """The rows of a dataset of torch. The workers take the items, as they read them.
+    """The rows of a dataset of torch. The workers get its items while they read.
 
     Args:
-        dataset: One that has a length. A dict is a row; the columns of a tuple are
-            "item_0", "item_1" and so on; any other item is the column "item".
+        dataset: A dataset that has a length. A dict is a row; the columns of a tuple
+            are "item_0", "item_1" and so on; any other item is the column "item".
         local_read: Without effect.
 
     Returns:
@@ -349,10 +349,11 @@ def read_parquet(paths: Paths, *, columns: list[str] | None = None,
     each row group once, before the first epoch.
 
     Args:
-        paths: A path, a pattern, a directory, with those in it, or a list of these.
-        columns: The names of those to read.
-        partitioning: Directories named as year=2024 are columns of str; None: they are
-            not.
+        paths: A path, a pattern, a directory with its subdirectories, or a list of
+            these.
+        columns: The names of the columns to read.
+        partitioning: "hive": directories such as year=2024 become columns of str; None:
+            they do not.
         include_paths: The column "path" has the path of the file.
         ignore_missing_paths: Leave out paths that do not exist.
         shuffle: See read_csv().
@@ -387,15 +388,15 @@ _JSON = ("json", "jsonl", "json.gz", "jsonl.gz", "json.zst", "jsonl.zst")
 def read_json(paths: Paths | None = None, *, lines: bool | None = None,
               dtypes: dict[str, Any] | None = None,
               shuffle: bool | str | None = False, **options: Any) -> Dataset:
-    """The rows of JSON files, also compressed with gzip. If they have an object in each
-    line, the columns and their types are those of the first 1000 rows, and the workers
-    read each line once, before the first epoch. Files that are an array of objects, or
-    one object, are read in this process.
+    """The rows of JSON files, which may be compressed with gzip. If they have an object
+    in each line, the columns and their types are those of the first 1000 rows, and the
+    workers read each line once, before the first epoch. Files with an array of objects,
+    or one object, are read in this process.
 
     Args:
-        paths: See read_csv(). Of a directory, the files that end in .json or .jsonl.
-        lines: True: an object in each line. None, False: as the files are.
-        dtypes: {column: "int64", "float64", "bool" or "str"}, for columns that come
+        paths: See read_csv(). For a directory, the files that end in .json or .jsonl.
+        lines: True: an object in each line. None, False: detected from the files.
+        dtypes: {column: "int64", "float64", "bool" or "str"}, for columns that appear
             later, or have another type.
         shuffle: See read_csv().
         options: See there.
@@ -436,7 +437,7 @@ def from_memory(rows: Any) -> Any:
         rows: A DataFrame or {column: array}.
 
     Returns:
-        The Dataset; anything else as it is.
+        The Dataset; anything else is returned unchanged.
     """
     if isinstance(rows, dict):
         return from_numpy(rows)
@@ -447,11 +448,11 @@ def from_memory(rows: Any) -> Any:
 
 class DataIterator:
     """Batches of rows. Each call of an iter_ method is one epoch, a pass over the
-    shard; the first one in a restarted worker goes on at the position of the
+    shard; the first one in a restarted worker continues at the position of the
     checkpoint.
 
     Args:
-        source: What the worker opens.
+        source: The request that opens the rows in the worker.
         equal: Do all workers get the same number of rows?
     """
 
@@ -459,12 +460,12 @@ class DataIterator:
         self._source = source
         self._equal = equal
         self._handle: dict[str, Any] | None = None
-        self._server: Any = None  # that opened it: a helper may be replaced
+        self._server: Any = None  # has opened the handle: a helper may be replaced
         self._slots = _slots.Slots()
         self._state: bytes | None = None  # preprocessors, see raytrain.preprocessors
-        self._functions: list[Any] = []  # that are applied to batches
+        self._functions: list[Any] = []  # applied to batches
         self._padding = 0
-        self._rest: Any = None  # of the preprocessors, what is done here before those
+        self._rest: Any = None  # preprocessors that work here, before the functions
 
     # ---- Iteration ----
 
@@ -473,33 +474,33 @@ class DataIterator:
                      drop_last: bool = False, prefetch_batches: int = 1,
                      local_shuffle_buffer_size: int | None = None,
                      local_shuffle_seed: int | None = None) -> Batches[dict[str, Any]]:
-        """{column: array} for each batch, the first dimension of each array being the
+        """{column: array} for each batch. The first dimension of each array is the
         rows.
 
-        All workers get equal numbers of rows in each batch of a dataset that is divided
-        among them: up to (workers - 1) rows at the end of an epoch are left out, with a
-        warning. get_dataset_shard(name, equal=False) gives them all, for an evaluation.
+        If a dataset is divided among the workers, all get the same number of rows in
+        each batch: up to (workers - 1) rows at the end of an epoch are left out, with a
+        warning. get_dataset_shard(name, equal=False) gives all rows, for an evaluation.
 
-        With last_batch="pad" among the options of the dataset all batches are full: the
-        last one ends with rows of the epoch's beginning, as many as `padding` says.
+        With the option last_batch="pad" of the dataset, all batches are full: the last
+        one ends with `padding` rows from the beginning of the epoch.
 
         Args:
-            batch_size: The rows of a batch; the last one may have fewer. None: as many
-                as there are in 16 MiB, at most 65536.
+            batch_size: The rows of a batch; the last one may have fewer. None: the
+                number of rows in 16 MiB, at most 65536.
             batch_format: "pandas" gives DataFrames, and "pyarrow" Tables. "numpy" gives
-                NumPy arrays, or memoryviews if NumPy is not installed; a bfloat16 as
-                the uint16 of its bits, and so is a float16 in a memoryview. They are
-                yours: a batch is overwritten only once nothing refers to it. Words and
-                texts are arrays of str, with None for a missing word; sparse vectors a
+                NumPy arrays, or memoryviews if NumPy is not installed. A bfloat16 is
+                the uint16 of its bits, and so is a float16 in a memoryview. A batch is
+                overwritten only when nothing refers to it any more. Words and texts are
+                arrays of str, with None for a missing word. Sparse vectors are a
                 scipy.sparse.csr_matrix or, if SciPy is not installed, an object with
                 its data, indices, indptr and shape.
-            drop_last: Leave out a batch of fewer rows.
+            drop_last: Leave out a last batch with fewer rows.
             prefetch_batches: Without effect: one batch is always read ahead.
-            local_shuffle_buffer_size: The rows are in another order in each epoch, as
-                with the option shuffle_window=: at least this many rows of each worker
-                are mixed with each other at a time. A dataset that is shuffled stays as
-                it is. All workers give the same.
-            local_shuffle_seed: Without effect: the order follows from the seed of the
+            local_shuffle_buffer_size: Read the rows in a different order in each epoch,
+                as with the option shuffle_window=: at least this number of rows of each
+                worker are mixed at a time. A dataset that is already shuffled is not
+                shuffled again. All workers must give the same number.
+            local_shuffle_seed: Without effect: the order depends on the seed of the
                 run.
 
         Returns:
@@ -523,21 +524,21 @@ class DataIterator:
                            local_shuffle_buffer_size: int | None = None,
                            local_shuffle_seed: int | None = None,
                            pin_memory: bool = False) -> Batches[Any]:
-        """As iter_batches(), with torch.Tensors. Words are their int64 codes, -1 if
-        they are missing (words() has the words); sparse vectors a
-        torch.sparse_csr_tensor; texts cannot be tensors, and stay arrays of str, as do
-        words if a preprocessor is a BatchMapper.
+        """Like iter_batches(), with torch.Tensors. Words are their int64 codes, -1 if
+        they are missing (words() has the words); sparse vectors are a
+        torch.sparse_csr_tensor. Texts cannot be tensors, and remain arrays of str, as
+        do words if a preprocessor is a BatchMapper.
 
         Args:
             batch_size: See iter_batches().
             dtypes: A torch.dtype for all columns, or {column: torch.dtype}.
-            device: Where the tensors are; "auto" is the device of this worker.
-            collate_fn: Takes the dict of NumPy arrays, and returns what is yielded.
-            drop_last: See iter_batches(), as for what follows.
-            prefetch_batches: See there.
-            local_shuffle_buffer_size: See there.
-            local_shuffle_seed: See there.
-            pin_memory: On the way to a GPU, through pinned memory.
+            device: The device of the tensors; "auto" is that of this worker.
+            collate_fn: Takes the dict of NumPy arrays, and returns the batch.
+            drop_last: See iter_batches().
+            prefetch_batches: See iter_batches().
+            local_shuffle_buffer_size: See iter_batches().
+            local_shuffle_seed: See iter_batches().
+            pin_memory: Copy to a GPU through pinned memory.
 
         Returns:
             The batches, over and over: each iter() is one epoch.
@@ -582,10 +583,10 @@ class DataIterator:
                 yield dict(zip(batch, values))
 
     def iter_epochs(self, max_epoch: int | None = None) -> Iterator[DataIterator]:
-        """This iterator once an epoch.
+        """This iterator, once for each epoch.
 
         Args:
-            max_epoch: How many times; None: without end.
+            max_epoch: The number of epochs; None: without end.
 
         Yields:
             This iterator.
@@ -596,8 +597,8 @@ class DataIterator:
             yield self
 
     def materialize(self) -> MaterializedDataset:
-        """All rows of one epoch of this shard, in memory: a Dataset that also answers
-        as {column: array}. Needs NumPy."""
+        """All rows of one epoch of this shard, in memory: a Dataset that is also
+        {column: array}. Needs NumPy."""
         parts = list(self._batches(4096, False, unpadded=True))
         return MaterializedDataset.of(_row_ops.joined(parts) if parts else {
             name: _frame.empty(c) for name, c in self._open()["columns"].items()})
@@ -611,16 +612,16 @@ class DataIterator:
 
     @property
     def padding(self) -> int:
-        """How many rows at the end of the batch that an iter_ method gave last fill it
-        up: rows that an evaluation must not count again. 0 without last_batch="pad"."""
+        """The number of rows at the end of the latest batch that only fill it: an
+        evaluation must not count them again. 0 without last_batch="pad"."""
         return self._padding
 
     def schema(self, fetch_if_missing: bool = True) -> Schema:
         """{column: (dtype, shape of a row)}; the dtype of words and texts is "str".
-        What functions of the script make is seen by calling them for the first rows.
+        Functions of the script are called for the first rows.
 
         Args:
-            fetch_if_missing: Without effect: it is always found out.
+            fetch_if_missing: Without effect: the columns are always determined.
 
         Returns:
             The columns.
@@ -698,7 +699,7 @@ class DataIterator:
 
     def _batches(self, batch_size: int | None, drop_last: bool, codes: bool = False,
                  unpadded: bool = False, mixed: int = 0) -> Batches[dict[str, Any]]:
-        """Each iter() begins an epoch at the first batch that is asked for."""
+        """Each iter() begins an epoch when its first batch is requested."""
         if batch_size is not None:
             _check_size(batch_size)
         return Batches(
@@ -723,12 +724,12 @@ class DataIterator:
             yield self._mapped(_only(asked))
 
     def _file_columns(self) -> dict[str, Any] | None:
-        """The columns, if rows are as they are in files."""
+        """The columns, if nothing changes the rows after they are read."""
         columns = self._open()["columns"]
         return None if self._rest is not None or self._functions else columns
 
     def _source_batches(self, batch_size: int) -> Iterator[Any]:
-        """A pass over all rows, as they are before functions of the script."""
+        """A pass over all rows, before functions of the script."""
         handle = self._open()
         begun = self._server.call("dataset_begin", {
             "id": handle["id"], "batch_size": batch_size, "drop_last": False,
@@ -740,7 +741,7 @@ class DataIterator:
             yield batch if self._rest is None else self._rest(batch)
 
     def _first(self, rows: int) -> dict[str, Any]:
-        """The first rows of the epoch, as they are before functions of the script."""
+        """The first rows of the epoch, before functions of the script."""
         self._open()
         batch: _row_ops.Batch = self._asked("dataset_peek", {"batch_size": rows},
                                             False)[0] or {}
@@ -778,7 +779,8 @@ def _only(asked: tuple[Any, ...]) -> Any:
 
 
 def _mixed(size: Any) -> int:
-    """How many rows of a worker are mixed at a time; 0: the dataset says."""
+    """The number of rows of a worker that are mixed at a time; 0: as the dataset
+    says."""
     if size is None:
         return 0
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
@@ -873,13 +875,13 @@ class Dataset(Transforms, DataIterator):
 
     Args:
         path: A file, a directory of files, or a pattern such as "train-*.h5".
-        format: Of the files; None: as they seem.
-        columns: See read_hdf5(), as for what follows.
-        label: See there.
-        shuffle: See there.
-        shuffle_window: See there.
-        limit: See there.
-        filter: See there.
+        format: The format of the files; None: detected.
+        columns: See read_hdf5().
+        label: See read_hdf5().
+        shuffle: See read_hdf5().
+        shuffle_window: See read_hdf5().
+        limit: See read_hdf5().
+        filter: See read_hdf5().
         options: Other keys of a dataset in raytrain.cfg(5).
 
     Raises:
@@ -903,8 +905,8 @@ class Dataset(Transforms, DataIterator):
                           **options}
         if label is not None and (os.path.exists(label) or _is_pattern(label)):
             self._settings["label"] = _absolute(label)
-        self._file: Any = None  # of from_numpy(): exists as long as this refers to it
-        # The rows are those that the last function of this Dataset leaves.
+        self._file: Any = None  # of from_numpy(): removed when this is freed
+        # The Dataset whose last function makes the rows.
         self._base: Dataset | None = None
         self._order: int | None = None  # the seed of steps after random_shuffle()
         self._folder = ""  # where workers make the rows
@@ -916,7 +918,7 @@ class Dataset(Transforms, DataIterator):
                 if value is not None}
 
     def _written(self) -> None:
-        """Rows that are in memory are in a file from here on."""
+        """Write rows that are in memory to a file."""
 
     # ---- Rows in this process ----
 
@@ -924,7 +926,7 @@ class Dataset(Transforms, DataIterator):
         """The first rows.
 
         Args:
-            limit: How many at most.
+            limit: The maximum number of rows.
 
         Returns:
             {column: value} for each.
@@ -938,13 +940,13 @@ class Dataset(Transforms, DataIterator):
         """All rows.
 
         Args:
-            limit: How many there may be; None: any number.
+            limit: The greatest allowed number of rows; None: any number.
 
         Returns:
             {column: value} for each.
 
         Raises:
-            ValueError: There are more.
+            ValueError: There are more rows.
         """
         rows = self.take(limit + 1 if limit is not None else 1 << 62)
         if limit is not None and len(rows) > limit:
@@ -956,7 +958,7 @@ class Dataset(Transforms, DataIterator):
         """The first rows as a batch.
 
         Args:
-            batch_size: How many at most.
+            batch_size: The maximum number of rows.
             batch_format: "numpy", "pandas" or "pyarrow".
 
         Returns:
@@ -973,7 +975,7 @@ class Dataset(Transforms, DataIterator):
         """Print the first rows.
 
         Args:
-            limit: How many at most.
+            limit: The maximum number of rows.
         """
         for row in self.take(limit):
             print(row)
@@ -982,7 +984,8 @@ class Dataset(Transforms, DataIterator):
         """All rows as a DataFrame.
 
         Args:
-            limit: How many there may be; None: any number. More are a ValueError.
+            limit: The greatest allowed number of rows, or a ValueError; None: any
+                number.
 
         Returns:
             The DataFrame.
@@ -995,8 +998,8 @@ class Dataset(Transforms, DataIterator):
         return frame_of(batches)
 
     def count(self) -> int:
-        """The rows. If a function of the script decides their number, it is called for
-        all of them."""
+        """The number of rows. If a function of the script changes it, the function is
+        called for all rows."""
         if self._streams():
             known = self._known_count()
             if known is not None:
@@ -1019,7 +1022,7 @@ class Dataset(Transforms, DataIterator):
         return schema_of(made)
 
     def _known_count(self) -> int | None:
-        """The rows, if files have their number."""
+        """The number of rows, if it is known without calling functions."""
         if self._settled() is not self or self._base is None \
                 or len(self._base._functions) != 1 or not self._base._is_whole():
             return None
@@ -1028,7 +1031,7 @@ class Dataset(Transforms, DataIterator):
         return total if total is None or most is None else min(total, most)
 
     def _is_whole(self) -> bool:
-        """Are these all rows of its files?"""
+        """Does nothing leave out rows of the files?"""
         chosen = {"filter", "limit", "rows"} & set(self._keys())
         return self._base is None and not chosen
 
@@ -1048,7 +1051,7 @@ class Dataset(Transforms, DataIterator):
         return not chosen or (chosen == {"rows"} and self._first_rows() is not None)
 
     def _first_rows(self) -> int | None:
-        """How many rows limit() leaves, if nothing else chooses rows."""
+        """The rows that limit() leaves, if nothing else chooses rows."""
         steps = self._settings.get("rows") or []
         if len(steps) == 1 and set(steps[0]) == {"first", "count"} \
                 and steps[0]["first"] == 0:
@@ -1081,7 +1084,7 @@ class Dataset(Transforms, DataIterator):
         return _row_ops.rebatched(blocks, batch_size, drop_last)
 
     def _make_files(self) -> None:
-        """Of rows that follow a function, files are made before they are opened."""
+        """Write rows that follow a function to files, before these are opened."""
         if self._base is not None and self._file is None:
             self._file = _made_rows.Folder(self._base._blocks(),
                                            self._base._functions[-1].name)
@@ -1095,8 +1098,8 @@ class Dataset(Transforms, DataIterator):
     # ---- For workers ----
 
     def iterator(self) -> DataIterator:
-        """An iterator over all rows, such as DataConfig.configure() returns for workers
-        that do not divide them.
+        """An iterator over all rows. DataConfig.configure() returns it for workers that
+        do not divide them.
 
         Returns:
             The iterator.
@@ -1105,13 +1108,13 @@ class Dataset(Transforms, DataIterator):
 
     def streaming_split(self, n: int, *, equal: bool = False,
                         locality_hints: list[str] | None = None) -> list[DataIterator]:
-        """Iterators that divide the rows of each epoch among them, batch by batch: what
-        DataConfig.configure() returns for the workers of a run. In a process that reads
+        """Iterators that divide the rows of each epoch among them, batch by batch.
+        DataConfig.configure() returns them for the workers of a run. If a process reads
         some of them itself, functions that change the number of rows are called first,
         for all rows.
 
         Args:
-            n: How many.
+            n: The number of iterators.
             equal: All get the same number of rows; fewer than n rows at the end of an
                 epoch are left out.
             locality_hints: Without effect: names of nodes, n of them.
@@ -1135,12 +1138,12 @@ class Dataset(Transforms, DataIterator):
     # ---- All rows at once, in this process ----
 
     def unique(self, column: str, ignore_nulls: bool = False) -> list[Any]:
-        """The distinct values of a column, in the order in which they come first. All
-        numbers that are missing are one NaN.
+        """The distinct values of a column, in the order of their first occurrence. All
+        missing numbers are one NaN.
 
         Args:
             column: Its name.
-            ignore_nulls: Leave out the one that stands for missing values.
+            ignore_nulls: Leave out the value that stands for missing values.
 
         Returns:
             The values.
@@ -1158,13 +1161,13 @@ class Dataset(Transforms, DataIterator):
 
     def sort(self, key: str | list[str], descending: bool | list[bool] = False,
              boundaries: object = None) -> Dataset:
-        """The rows in the order of some columns; equal ones stay in their order. They
-        are read in this process, which holds all of them.
+        """The rows in the order of some columns; equal rows keep their order. They are
+        read in this process, which holds all of them.
 
         Args:
-            key: The column, or several; the first one counts most.
+            key: The column, or several; the first one takes precedence.
             descending: The greatest first; for each column, or for all.
-            boundaries: Without effect: where the blocks of Ray begin.
+            boundaries: Without effect.
 
         Returns:
             The Dataset.
@@ -1178,8 +1181,8 @@ class Dataset(Transforms, DataIterator):
             descending))
 
     def union(self, *others: Dataset) -> Dataset:
-        """The rows of this Dataset, and after them those of others, with the same
-        columns. They are read in this process, which holds all of them.
+        """The rows of this Dataset, followed by those of others with the same columns.
+        They are read in this process, which holds all of them.
 
         Args:
             others: Datasets.
@@ -1195,15 +1198,15 @@ class Dataset(Transforms, DataIterator):
 
     def groupby(self, key: str | list[str],
                 num_partitions: int | None = None) -> _whole.Groups:
-        """The rows with the same values in some columns belong together. They are read
-        in this process, which holds all of them.
+        """Groups of the rows that have the same values in some columns. The rows are
+        read in this process, which holds all of them.
 
         Args:
             key: The column, or several.
             num_partitions: Without effect.
 
         Returns:
-            What computes a row, or some rows, for each group.
+            The Groups, which compute a row, or several rows, for each group.
 
         Raises:
             KeyError: There is no such column.
@@ -1222,8 +1225,8 @@ class Dataset(Transforms, DataIterator):
 
     def _statistic(self, name: str, on: str | list[str] | None, ignore_nulls: bool,
                    ddof: int = 1) -> Any:
-        """Of one column its value, of several {"STATISTIC(COLUMN)": value}; as in Ray,
-        on=["x"] is one column, and so is None if there is only one."""
+        """The value for one column; for several {"STATISTIC(COLUMN)": value}. As in
+        Ray, on=["x"] is one column, and so is None if there is only one."""
         if on is None:
             on = [column for column, (dtype, shape) in self.schema().items()
                   if dtype != "str" and not shape]
@@ -1236,7 +1239,7 @@ class Dataset(Transforms, DataIterator):
 
     def sum(self, on: str | list[str] | None = None,
             ignore_nulls: bool = True) -> Any:
-        """The sum of the numbers that are there.
+        """The sum of the numbers that are not missing.
 
         Args:
             on: A column, or several; None: all columns of single numbers.
@@ -1293,7 +1296,7 @@ class Dataset(Transforms, DataIterator):
 
         Args:
             on: See sum().
-            ddof: The divisor is the number of values less this: 1 for that of a sample.
+            ddof: The divisor is the number of values minus this: 1 for a sample.
             ignore_nulls: See sum().
 
         Returns:
@@ -1314,7 +1317,7 @@ class Dataset(Transforms, DataIterator):
         return made
 
     def _transformed(self, state: bytes) -> Dataset:
-        """After what was done to it already, by preprocessors in this state."""
+        """Transform it by preprocessors in this state, after earlier ones."""
         if not self._is_of_files():
             raise ValueError("a preprocessor after map_batches(): transform() the "
                              "Dataset first, and then map its batches")
@@ -1353,8 +1356,8 @@ class Dataset(Transforms, DataIterator):
 
 
 class MaterializedDataset(Dataset):
-    """A Dataset of rows in memory, which are a mapping, too: {column: array}. They are
-    written to a file when they are read as a Dataset."""
+    """A Dataset of rows in memory, which is also a mapping, {column: array}. The rows
+    are written to a file when they are read as a Dataset."""
 
     _arrays: dict[str, Any]
 
@@ -1397,7 +1400,7 @@ class MaterializedDataset(Dataset):
         return self._arrays.items()
 
     def count(self) -> int:
-        """The rows."""
+        """The number of rows."""
         return _row_ops.rows_of(self._arrays)
 
     def schema(self, fetch_if_missing: bool = True) -> Schema:
@@ -1466,10 +1469,11 @@ class Part(DataIterator):
     """One of the iterators of Dataset.streaming_split().
 
     Args:
-        dataset: Whose rows are divided.
-        read: The same rows, with their numbers, which all iterators of the split share.
+        dataset: The Dataset whose rows are divided.
+        read: The same rows, with a known number, which all iterators of the split
+            share.
         index: The number of this iterator.
-        of: How many there are.
+        of: The number of iterators.
         equal: Do all get the same number of rows?
     """
 
@@ -1483,7 +1487,7 @@ class Part(DataIterator):
         """Does it divide the same rows in the same way?
 
         Args:
-            other: Another one.
+            other: Another iterator.
 
         Returns:
             Whether it does.
@@ -1517,7 +1521,7 @@ def _part(dataset: Dataset, index: int, of: int, equal: bool) -> Part:
 
 
 def _source_of(keys: dict[str, Any]) -> dict[str, Any]:
-    """What opens a dataset with these keys of raytrain.cfg."""
+    """The request that opens a dataset with these keys of raytrain.cfg."""
     return {"config": _config.render({"datasets": {"data": keys}})}
 
 
@@ -1538,7 +1542,7 @@ def _dataset(kind: type[Any], path: str, settings: dict[str, Any],
 
 
 def _plain(value: Any) -> Any:
-    """A number as Python has it."""
+    """A number as a Python number; other values unchanged."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
@@ -1556,11 +1560,11 @@ def _limited(batches: Any, rows: int) -> Iterator[Any]:
 
 
 class Share:
-    """How workers read a dataset, if their trainer says so.
+    """How workers read a dataset, if the DataConfig of their trainer says so.
 
     Args:
         equal: Do all get the same number of rows?
-        ranks: The workers that read it; None: all.
+        ranks: The workers that read the dataset; None: all.
     """
 
     def __init__(self, equal: bool = True, ranks: list[int] | None = None) -> None:
@@ -1598,7 +1602,7 @@ def register(datasets: Mapping[str, Any] | None,
 
 @contextmanager
 def given(iterators: Mapping[str, DataIterator]) -> Iterator[None]:
-    """In local mode: what get_dataset_shard() gives for a while.
+    """In local mode, let get_dataset_shard() return these for a while.
 
     Args:
         iterators: By the names of the datasets.
@@ -1633,7 +1637,7 @@ class _Shard(DataIterator):
 
 
 def _files(name: str) -> DataIterator:
-    """The shard of rows as they are in files."""
+    """The shard of the rows in files, before functions."""
     return DataIterator({"name": name}, False)
 
 
@@ -1659,10 +1663,10 @@ def get_dataset_shard(dataset_name: str = "train",
     COLLECTIVE at the first use of its rows.
 
     Args:
-        dataset_name: The dataset's.
-        equal: False: shards may differ by a row, so that none is left out; for an
-            evaluation. None: True, unless configure() of the DataConfig says something
-            else.
+        dataset_name: The name of the dataset.
+        equal: False: the sizes of shards may differ by a row, so that no row is left
+            out; for an evaluation. None: True, unless configure() of the DataConfig
+            returns something else.
 
     Returns:
         The shard.

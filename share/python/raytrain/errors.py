@@ -1,5 +1,5 @@
-"""The exceptions of raytrain. Those of a failed call carry a status (``code``), as in
-raytrain.h without the prefix: "EINVAL", "ESTORAGE", ..."""
+"""The exceptions of raytrain. An exception of a failed call has a status (``code``),
+named as in raytrain.h without the prefix: "EINVAL", "ESTORAGE", ..."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class RaytrainError(Exception):
-    """A call of the session has failed; the text says why and what to do.
+    """A call of the session has failed; the text has the reason and a remedy.
 
     Args:
         text: The text.
-        code: The status of the call, such as "EINVAL"; "": that of the class.
+        code: The status of the call, such as "EINVAL"; "": the status of the class.
     """
 
     code = "EFAILED"
@@ -74,8 +74,7 @@ class TrainingFailedError(RaytrainError):
 
     Args:
         text: The text.
-        result: What the run has left, a Result whose ``error`` is a WorkerError; or
-            None.
+        result: The Result so far, whose ``error`` is a WorkerError; or None.
     """
 
     def __init__(self, text: str, result: Result | None = None) -> None:
@@ -84,15 +83,15 @@ class TrainingFailedError(RaytrainError):
 
 
 class WorkerGroupError(TrainingFailedError):
-    """Workers have failed. An exception of the training function is the original one,
-    or, if that cannot be pickled, a WorkerError with its type's name and its traceback;
-    a worker that was killed is a WorkerError.
+    """Workers have failed. Exceptions of the training function are the original ones.
+    For an exception that cannot be pickled there is a WorkerError with the name of its
+    type and its traceback; for a worker that was killed there is a WorkerError, too.
 
     Args:
         error_message: The text.
-        worker_failures: {rank: exception}, first of the worker that failed first; its
-            rank is -1 if it is not known, as when a node is lost.
-        result: What the run has left, a Result; or None.
+        worker_failures: {rank: exception}, beginning with the worker that failed first;
+            its rank is -1 if it is not known, as when a node is lost.
+        result: The Result so far; or None.
     """
 
     def __init__(self, error_message: str, worker_failures: dict[int, BaseException],
@@ -105,13 +104,12 @@ class WorkerGroupError(TrainingFailedError):
 
 
 class ControllerError(TrainingFailedError):
-    """Not the workers have failed, but what runs them: raytrain-run, or a method of a
-    UserCallback.
+    """raytrain-run, or a method of a UserCallback, has failed, and not the workers.
 
     Args:
         controller_failure: The exception.
-        result: What the run has left, a Result.
-        text: The text of this one, in place of the text of that one.
+        result: The Result so far.
+        text: The text, in place of that of controller_failure.
     """
 
     def __init__(self, controller_failure: BaseException, result: Result | None = None,
@@ -129,9 +127,9 @@ class PreemptionError(TrainingFailedError):
 
     Args:
         preemption_info: A PreemptionInfo, with the nodes, their ranks and the deadline.
-        worker_failures: {rank: exception}; here it is empty.
+        worker_failures: {rank: exception}; always empty.
         deadline_exceeded: Were the workers killed at the deadline?
-        result: What the run has left, a Result.
+        result: The Result so far.
     """
 
     def __init__(self, preemption_info: PreemptionInfo,
@@ -187,15 +185,15 @@ class NoSuchMetric(InvalidArgument, RuntimeError):
 
 
 class WorkerError(Exception):
-    """Why a run failed: what happened to the worker that failed first.
+    """The failure of the worker that failed first.
 
-    The attributes are message: one sentence; traceback: of the exception that ended its
-    script, or ""; rank, host: where; -1 and "" if unknown; signal, exit_status: how it
-    ended, or 0; log: the path of what it wrote to standard error, or "".
+    The attributes are message: one sentence; traceback: that of the exception that
+    ended its script, or ""; rank, host: the worker; -1 and "" if unknown; signal,
+    exit_status: how it ended, or 0; log: the path of its standard error, or "".
 
     Args:
-        record: The failure, as attempt.json has it.
-        traceback: Of the exception.
+        record: The failure, as in attempt.json.
+        traceback: The traceback of the exception.
     """
 
     def __init__(self, record: dict[str, Any], traceback: str = "") -> None:
@@ -225,8 +223,8 @@ class TrainingStopped(SystemExit):
     script that does not catch this ends with status 75, as raytrain-run does.
 
     Args:
-        result: What there is so far, a Result; or None.
-        continued_by: What continues it.
+        result: The Result so far; or None.
+        continued_by: The call or command that continues the run.
     """
 
     def __init__(self, result: Result | None = None,

@@ -1,6 +1,6 @@
 """The Result of a run: its metrics, checkpoints and error, read from the run directory,
-which raytrain-format(5) describes. Reads JSON only; checkpoints are opened when
-used."""
+which raytrain-format(5) describes. It reads only JSON; checkpoints are opened when they
+are used."""
 from __future__ import annotations
 
 import math
@@ -24,24 +24,26 @@ __all__ = ["Result"]
 
 
 class Result:
-    """What a run has left.
+    """The result of a run.
 
-    What the run records beside the metrics, such as training_iteration and
-    time_total_s, is found by metrics[...].
+    Values that the run records besides the metrics, such as training_iteration and
+    time_total_s, are available as metrics[...].
 
     Args:
-        metrics: Those of the last report, exactly as rank 0 has reported them (for a
-            training function in C, the means over the workers); None if there was none.
+        metrics: The metrics of the last report, exactly as rank 0 has reported them
+            (for a training function in C, the means over the workers); None without
+            reports.
         checkpoint: The latest Checkpoint, or None.
         error: A WorkerError if the run failed, a ControllerError if a method of a
             UserCallback has ended it, otherwise None.
         path: The run directory.
         metrics_dataframe: A row for each report; None: it is read from the run
             directory.
-        best_checkpoints: [(Checkpoint, metrics)] of those that were kept, the worst by
-            the score of CheckpointConfig first, or the oldest first if there is none.
-        return_value: What the training function has returned on rank 0, in a worker
-            that of this worker; None if it has not come to its end, or for a value that
+        best_checkpoints: [(Checkpoint, metrics)] of the checkpoints that were kept, the
+            worst by the score of CheckpointConfig first, or the oldest first if there
+            is no score.
+        return_value: The value that the training function has returned on rank 0, or in
+            a worker, on this worker; None if it has not returned, or for a value that
             cannot be pickled.
         config: The train_loop_config; None if fit() has not started the run.
         status: "finished", "failed", "stopped" or, if raytrain-run was killed or still
@@ -66,16 +68,16 @@ class Result:
         self._best_checkpoints = best_checkpoints
         self._dataframe = metrics_dataframe
         self._return_value = return_value
-        self._keeps_value = False  # the directory of the run has it
+        self._keeps_value = False  # is the value in the directory of the run?
         self._config = config
         self._history: list[dict[str, Any]] | None = None
-        self._warned: set[str] = set()  # metrics that are of two kinds
+        self._warned: set[str] = set()  # metrics of two kinds
 
-    # ---- Where one comes from ----
+    # ---- How it is made ----
 
     @classmethod
     def from_path(cls, path: Path, storage_filesystem: object = None) -> Result:
-        """The Result of a run, also of one that is in progress.
+        """The Result of a run, which may still be in progress.
 
         Args:
             path: The directory of the run.
@@ -109,7 +111,7 @@ class Result:
     @classmethod
     def _from_record(cls, record: dict[str, Any],
                      config: dict[str, Any] | None) -> Result:
-        """From what raytrain-run --json prints."""
+        """From the record of raytrain-run --json."""
         path, checkpoint = record["path"], record.get("checkpoint")
         error = None
 
@@ -126,12 +128,12 @@ class Result:
 
     @classmethod
     def _of_worker(cls, config: dict[str, Any] | None, value: object) -> Result:
-        """In a worker, after its function: the files lag behind."""
+        """In a worker, after its function. The files may not be up to date."""
         session = _session.session()
         return cls(metrics=getattr(session, "last_metrics", None), config=config,
                    path=session.info["run_dir"], status="running", return_value=value)
 
-    # ---- What it has ----
+    # ---- Its values ----
 
     @property
     def config(self) -> dict[str, Any] | None:
@@ -142,8 +144,8 @@ class Result:
 
     @property
     def return_value(self) -> Any:
-        """See above. Of from_path() only plain data (numbers, texts, bytes and
-        containers of these): to look at a run runs no code."""
+        """See above. With from_path() only plain data (numbers, texts, bytes and
+        containers of these), so that looking at a run runs no code."""
         if self._keeps_value and self.path:
             self._return_value = _returned.load(self.path, plain=True)
             self._keeps_value = False
@@ -161,9 +163,9 @@ class Result:
 
     @property
     def metrics_dataframe(self) -> pandas.DataFrame:
-        """A pandas.DataFrame with a row for each report: the metrics, outer/inner of
-        nested ones; NAME/min, NAME/mean and NAME/max over the workers; and what else
-        the run records. Needs pandas; metrics_history has the same without."""
+        """A pandas.DataFrame with a row for each report: the metrics, nested ones as
+        outer/inner; NAME/min, NAME/mean and NAME/max over the workers; and other values
+        that the run records. Needs pandas; metrics_history has the same without it."""
         if self._dataframe is not None:
             return self._dataframe
         import pandas
@@ -172,20 +174,20 @@ class Result:
 
     @property
     def by_rank(self) -> dict[str, dict[str, Any]]:
-        """{metric: {"rank0": ..., "min": ..., "mean": ..., "max": ...}} of the last
-        report: the numbers over all workers; outer/inner of nested ones."""
+        """{metric: {"rank0": ..., "min": ..., "mean": ..., "max": ...}} for the numbers
+        of the last report, over all workers; nested ones as outer/inner."""
         return _metrics.by_rank(getattr(self.metrics, "report", {}))
 
     @property
     def filesystem(self) -> Any:
-        """Where path is: pyarrow.fs.LocalFileSystem() if pyarrow is there, else an
-        object with the same type_name."""
+        """The filesystem of path: pyarrow.fs.LocalFileSystem() if pyarrow is installed,
+        else an object with the same type_name."""
         return local_filesystem()
 
     @property
     def best_checkpoints(self) -> list[tuple[Checkpoint, dict[str, Any]]]:
-        """[(Checkpoint, metrics)] of the checkpoints that were kept, the worst first:
-        by checkpoint_score_attribute, or the oldest first if there is none."""
+        """[(Checkpoint, metrics)] of the checkpoints that were kept: the worst first by
+        checkpoint_score_attribute, or the oldest first if there is none."""
         if self._best_checkpoints is None:
             self._best_checkpoints = [(Checkpoint(file), metrics)
                                       for file, metrics in self._ranked()]
@@ -198,8 +200,8 @@ class Result:
         return ranked(self._kept(), score, sign)
 
     def _warn_of_kinds(self, metric: str) -> None:
-        """Once, if checkpoints are compared by means over the workers and by values of
-        rank 0. Of one worker they are the same."""
+        """Warn once if both means over the workers and values of rank 0 are compared.
+        For one worker they are the same."""
         if not self.path or metric in self._warned or not os.path.isdir(self.path):
             return
         files = checkpoint_files(self.path)
@@ -233,7 +235,7 @@ class Result:
         Raises:
             ValueError: mode is something else.
             NoSuchCheckpoint: There are no checkpoints; a RuntimeError.
-            NoSuchMetric: None has a number of that name; a RuntimeError and a
+            NoSuchMetric: No checkpoint has a number of that name; a RuntimeError and a
                 ValueError.
         """
         if mode not in ("max", "min"):
@@ -278,13 +280,13 @@ def ranked(kept: list[tuple[str, dict[str, Any]]], name: str | None,
     """(file, metrics) of checkpoints, the worst first.
 
     Args:
-        kept: Those that there are, the oldest first.
-        name: The metric of the score; None: the order is that of their age.
+        kept: The checkpoints, the oldest first.
+        name: The metric of the score; None: order them by age.
         sign: 1 if a high value is good, else -1.
 
     Returns:
-        The same in their order. Checkpoints without a number for the score are worse
-        than all others; of equal ones the older is.
+        The same in that order. Checkpoints without a number for the score are worse
+        than all others; of equal ones the older is worse.
     """
     if name is None:
         return kept

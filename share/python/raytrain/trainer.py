@@ -28,13 +28,13 @@ class DataParallelTrainer:
 
     Args:
         train_loop_per_worker: The function; it takes train_loop_config, or nothing.
-        train_loop_config: A dict for the function. What raytrain.cfg can express of it
-            is recorded in run.cfg.
-        backend: How the workers' frameworks find each other: "command" sets the
-            variables of ranks alone; the other trainers choose theirs.
-        backend_config: A BackendConfig, such as a TorchConfig, or of the user's own
+        train_loop_config: A dict for the function. Values that raytrain.cfg can express
+            are recorded in run.cfg.
+        backend: How the workers' frameworks find each other: "command" sets only the
+            variables of ranks; the other trainers choose theirs.
+        backend_config: A BackendConfig, such as a TorchConfig, or one with your own
             Backend, see raytrain.backend; or a dict of settings, see raytrain.cfg(5).
-        scaling_config: How many workers there are, and what they have.
+        scaling_config: The number of workers, and their resources.
         data_config: How the datasets are divided.
         dataset_config: The same, by Ray's name.
         run_config: The name of the run, where it is stored, when it restarts and stops.
@@ -43,12 +43,12 @@ class DataParallelTrainer:
         metadata: A dict that JSON can hold, for get_context().get_metadata(); it is
             saved with the checkpoints.
         resume_from_checkpoint: A Checkpoint of another run, or the path of a checkpoint
-            file, which the function gets from get_checkpoint(). One that was made here,
-            by Checkpoint.from_dict() or from_directory(), is saved as NAME.start.h5
-            beside the directory of the run.
-        preprocessor: One of raytrain.preprocessors, or a Chain of them. The workers
-            learn from the dataset "train", or the only one, before the training, and
-            transform the batches of all datasets; checkpoints have what was learned.
+            file, which the function gets from get_checkpoint(). A Checkpoint that was
+            made in this process, by from_dict() or from_directory(), is saved as
+            NAME.start.h5 beside the directory of the run.
+        preprocessor: One of raytrain.preprocessors, or a Chain of them. The workers fit
+            it to the dataset "train", or to the only dataset, before the training, and
+            transform the batches of all datasets; checkpoints have the fitted one.
         validation_config: Only None.
 
     Raises:
@@ -110,10 +110,9 @@ class DataParallelTrainer:
     def fit(self) -> Result:
         """Run the training to its end.
 
-        In a worker, because the script itself is the command of raytrain-run, it calls
-        the function as this worker, and returns the Result so far. With num_workers=0
-        it calls the function in this process, and raises the exceptions of the function
-        as they are.
+        In a worker, if the script itself is the command of raytrain-run, it calls the
+        function as this worker, and returns the Result so far. With num_workers=0 it
+        calls the function in this process, and raises its exceptions unchanged.
 
         Returns:
             The Result.
@@ -121,7 +120,7 @@ class DataParallelTrainer:
         Raises:
             TrainingFailedError: The training failed.
             TrainingStopped: It was stopped on request; a SystemExit with status 75.
-            ValueError: Settings that cannot be.
+            ValueError: Settings are not valid.
         """
         if os.environ.get("RAYTRAIN_SESSION"):
             from . import _worker
@@ -155,17 +154,17 @@ class DataParallelTrainer:
                 scaling_config: configs.ScalingConfig | None = None,
                 run_config: configs.RunConfig | None = None,
                 **others: Any) -> DataParallelTrainer:
-        """A trainer whose fit() continues a run from its latest checkpoint. What is not
-        given is as it was. Reads a file of the run that holds the function, pickled:
-        restore only runs that you trust.
+        """A trainer whose fit() continues a run from its latest checkpoint. Arguments
+        that are not given have their earlier values. Reads a file of the run that has
+        the function, pickled: restore only runs that you trust.
 
         Args:
             path: The directory of the run.
             train_loop_per_worker: Another function.
-            train_loop_config: For the function.
-            datasets: Others.
-            scaling_config: Another one.
-            run_config: Another one; the name and storage_path are those of the run.
+            train_loop_config: Another dict for the function.
+            datasets: Other datasets.
+            scaling_config: Another ScalingConfig.
+            run_config: Another RunConfig; name and storage_path are those of the run.
             others: Other arguments of the trainer.
 
         Returns:
@@ -207,7 +206,7 @@ class DataParallelTrainer:
         return trainer
 
     def _settings(self) -> dict[str, Any]:
-        """What restore() gives to __init__ again."""
+        """The arguments that restore() passes to __init__ again."""
         return {self._config_name: self.backend_config, "data_config": self.data_config,
                 "backend": self.backend, "scaling_config": self.scaling_config,
                 "run_config": self.run_config._shippable(), "datasets": self.datasets,
