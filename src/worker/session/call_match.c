@@ -141,7 +141,7 @@ static int match(raytrain_context *ctx, const struct session_call *call, void *b
     struct comm *comm = session_user_comm(ctx, err);
     bool same = true;
 
-    if (ctx->over) /* the other ranks make no calls any more */
+    if (ctx->over) /* the other ranks no longer make calls */
         return error_set(err, RAYTRAIN_ESTOPPED, "stopped on request");
     if (backend->ops->on_call && backend->ops->on_call(backend, err) < 0)
         return -1;

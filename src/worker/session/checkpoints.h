@@ -9,7 +9,7 @@
 
 /* device_tensors.c: tensors of checkpoints on a device; `device` is not
  * RAYTRAIN_HOST. */
-/* Could it be put, and are its data memory of its device? */
+/* Could it be put, and are its data in the memory of its device? */
 int session_device_put_check(const char *name, const raytrain_tensor *tensor,
                              const raytrain_slab *slab, struct error *err);
 /* As checkpoint_get(). */

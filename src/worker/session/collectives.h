@@ -9,8 +9,8 @@
 /*
  * call_match.c: each collective call of the user begins with a check that all ranks
  * make the same call. If they do not: -1 and RAYTRAIN_ECOMM on every rank, with what
- * each of them did. But if what trains on some rank was asked to end, and makes no
- * call: RAYTRAIN_ESTOPPED on every rank, from this call and all later ones.
+ * each of them did. If the command of some rank was asked to end, and makes no calls:
+ * RAYTRAIN_ESTOPPED on every rank, from this call and all later ones.
  */
 enum session_call_kind {
     CALL_REPORT,
@@ -47,9 +47,6 @@ void session_call_say(const void *name, char text[CALL_TEXT_MAX]);
  * op. */
 int session_match(raytrain_context *ctx, const struct session_call *call, void *buf,
                   size_t n, enum comm_type type, enum comm_op op, struct error *err);
-/* All ranks have learned that what trains on rank `rank` was asked to end: -1, and
- * RAYTRAIN_ESTOPPED in err. */
-int session_over(raytrain_context *ctx, int rank, struct error *err);
 /* The same with a number that represents the arguments; its lowest bit is ignored. */
 int session_match_arguments(raytrain_context *ctx, const struct session_call *call,
                             uint64_t arguments, struct error *err);
@@ -57,5 +54,8 @@ int session_match_arguments(raytrain_context *ctx, const struct session_call *ca
  * make the call again, with host memory. */
 int session_match_devices(raytrain_context *ctx, const struct session_call *call,
                           uint64_t arguments, bool *devices, struct error *err);
+/* All ranks have learned that what trains on rank `rank` was asked to end: -1, and
+ * RAYTRAIN_ESTOPPED in err. */
+int session_over(raytrain_context *ctx, int rank, struct error *err);
 
 #endif

@@ -22,8 +22,8 @@ static int proceed(void *arg, struct error *err)
     if (stop_requested())
         return error_set(
             err, RAYTRAIN_ESTOPPED,
-            "stopped on request while its text was converted, which begins "
-            "anew next time");
+            "stopped on request while its text was converted, which starts "
+            "from the beginning next time");
     if (w->ctx->comm->rank == 0 && now > w->next) {
         event_add(w->ctx->env.log_dir, EVENT_PROGRESS,
                   "converting the text of dataset \"%s\": %.0f s so far", w->dataset,

@@ -107,7 +107,7 @@ static int notice_send(raytrain_context *ctx, char **text)
     return rc;
 }
 
-/* COLLECTIVE. Make the answer anew, since something has changed. */
+/* COLLECTIVE. Make a new answer, since something has changed. */
 static int answer_make(raytrain_context *ctx, const int64_t counts[3], char **text)
 {
     *text = NULL;

@@ -64,8 +64,8 @@ struct config_array {
 /* Why the training must stop. */
 enum stop_reason { STOP_NO, STOP_ASKED, STOP_CRITERIA };
 
-/* When a checkpoint is due (checkpoint_schedule.c): the same on every rank, since it is
- * decided from what reports have combined. */
+/* When a checkpoint is due (checkpoint_schedule.c): the same on every rank, since it
+ * depends only on what reports have combined. */
 struct session_schedule {
     bool asks;    /* the training function asks */
     bool due;     /* the next report should have one */
@@ -81,17 +81,17 @@ struct session_preemption {
     bool otherwise; /* at its last call: a stop was requested, without a preemption */
     double looked;  /* rank 0: when it last looked for the notice; clock_now() */
     json_t *notice; /* rank 0's; NULL: none */
-    int64_t number; /* of changes of that */
-    int64_t counts[3]; /* by which `text` was made */
+    int64_t number; /* how often that has changed */
+    int64_t counts[3]; /* from which `text` was made */
     char *text;        /* the answer, the same on every rank; NULL: none */
 };
 
-/* The GPUs on which the user's collectives are (device_group.c). */
+/* The GPUs for the user's collectives (device_group.c). */
 struct session_devices {
     struct device_group *group;
-    bool asked;     /* for the group; NULL then: there is none */
-    bool said;      /* that there is none was reported */
-    bool given_up;  /* NCCL has failed, and is not used any more */
+    bool asked;     /* the group was requested; NULL then: it cannot be made */
+    bool said;      /* a warning was given that it cannot be made */
+    bool given_up;  /* NCCL has failed, and is no longer used */
     bool lost;      /* a rank did not answer: ctx->user is neither used nor freed */
     int device, id; /* this rank's GPU in it */
 };
@@ -110,7 +110,7 @@ struct raytrain_context {
     int64_t iteration, iterations_since_restore;
     double time_before; /* time_total_s when this attempt began */
     double started, last_report;
-    double data_waited_s; /* by the last report, since the start */
+    double data_waited_s; /* from the start to the last report */
     double next_sign;     /* of progress (signs.h): when, by clock_now() */
     enum stop_reason stop_reason;
     bool should_stop;
@@ -118,20 +118,20 @@ struct raytrain_context {
     struct session_preemption preemption;
     struct session_schedule schedule;
     bool criteria_checked;
-    bool nan_noted;        /* the last report had a NaN, which was noted */
-    bool workers_noted;    /* it was noted that what all ranks report is too long */
-    bool names_noted;      /* it was noted that ranks report different names */
-    bool ended_on_request; /* instead of a report: what trains was asked to end */
-    bool over; /* so it was on some rank, as all know: calls no longer communicate */
+    bool nan_noted;        /* a warning was given: the last report had a NaN */
+    bool workers_noted;    /* ... what all ranks report is too long */
+    bool names_noted;      /* ... ranks report different names */
+    bool ended_on_request; /* the command was asked to end, and makes no calls */
+    bool over; /* all ranks know that this holds on one: calls do not communicate */
 
-    int64_t total;       /* of iterations, as raytrain_set_total() says; 0: not known */
-    json_t *keys_asked;  /* by the first report (setting_notes.h); NULL: none */
-    bool all_keys_asked; /* all keys, or unknown ones, were asked for */
+    int64_t total;       /* number of iterations (raytrain_set_total()); 0: not known */
+    json_t *keys_asked;  /* up to the first report (setting_notes.h); NULL: none */
+    bool all_keys_asked; /* all keys were asked for, or it is not known which */
     json_t *typed; /* integers, texts and vectors for the next report; NULL: none */
     struct json_writer line; /* rank 0: the last report */
 
     raytrain_checkpoint *restored; /* NULL on a fresh start */
-    bool restored_own;             /* it is one of this run */
+    bool restored_own;             /* it belongs to this run */
     /* Rank 0: the kind and the number of workers of its metrics; 0: ignored
      * (setting_notes.h). */
     int restored_workers;
@@ -144,7 +144,7 @@ struct raytrain_context {
     struct chain chain; /* fitted preprocessors; n is 0: none */
     struct data_decisions decisions;
     struct session_dataset *datasets; /* as config->datasets */
-    struct dataset_config input;      /* of a prediction, as is decided */
+    struct dataset_config input;      /* of a prediction, with what was decided */
     struct config_array *arrays;
     char *artifacts;               /* the directory; NULL: not asked for yet */
     raytrain_predictor *predictor; /* NULL: this is not a prediction */

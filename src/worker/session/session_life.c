@@ -107,7 +107,7 @@ static int checkpoint_restore(raytrain_context *ctx, struct error *err)
         event_add(ctx->env.log_dir, EVENT_WARNING,
                   "%s is a plain HDF5 file: it has no checksums, so that damage may go "
                   "unnoticed, and no training state: iterations, random streams and "
-                  "datasets start anew",
+                  "datasets start from the beginning",
                   checkpoint_path(ctx->restored));
     return 0;
 }

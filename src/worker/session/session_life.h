@@ -16,7 +16,7 @@ int session_create_alone(const struct session_env *env, raytrain_context **out,
                          struct error *err);
 /* COLLECTIVE. The training function has returned 0 on this rank, and must have on all
  * others. Waits for the last save. RAYTRAIN_ESTOPPED if it returned because it was
- * asked to stop; one that asks about preemptions alone has finished then, too. */
+ * asked to stop; but one that only asks about preemptions has finished then. */
 int session_finish(raytrain_context *ctx, struct error *err);
 /* This rank has failed, but others may be fine: give a save in progress a few seconds,
  * so that its checkpoint is not lost. False: it is still in progress. NULL is fine. */

@@ -13,7 +13,8 @@
 
 /* The training function has asked for this key of train_loop_config. */
 void setting_asked(raytrain_context *ctx, const char *key);
-/* The training function has got all of train_loop_config; what it uses is not known. */
+/* The training function has got all of train_loop_config: which keys it uses is
+ * unknown. */
 void setting_all_asked(raytrain_context *ctx);
 /* After setting_all_asked(): the client says that it has asked for these, and no
  * others. */
