@@ -23,7 +23,7 @@ struct source {
     void *all;        /* the event after all copies */
     bool begun;       /* in this save: the stream is ordered after the caller's work */
     bool has_settled; /* in this save: the event settled is recorded */
-    bool has_staying; /* in this save: copies may go on after settle */
+    bool has_staying; /* in this save: copies may continue after settle */
     bool going;       /* copies may be in progress */
 };
 

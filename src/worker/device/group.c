@@ -36,8 +36,8 @@ static void group_leave(struct device_group *g)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* Wait for a call that goes on in a thread of the library: nothing may be queued on the
- * stream before it is done. */
+/* Wait for a call that continues in a thread of the library: nothing may be queued on
+ * the stream before it is done. */
 static int progress_wait(struct device_group *g)
 {
     struct group_nap nap = {0};

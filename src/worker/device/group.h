@@ -23,7 +23,7 @@
  * device_groups_abort() may be called by any.
  *
  * To add a collective: queue it in group.c. Add the functions of NCCL that it needs to
- * the table in nccl.h, with the version that brought them, and to
+ * the table in nccl.h, with the version that introduced each, and to
  * t/device/standin_nccl.c. Ranks agree on the call before it is queued, because NCCL
  * hangs if their calls differ. A communicator is made and tried in group_join.c, in a
  * bounded time. The thread of group_watch.c looks for asynchronous errors, and aborts a
@@ -57,7 +57,7 @@ struct device_group_env {
     void *share_arg;
     /* How long the ranks may take to connect their GPUs; 0: no limit. */
     double limit_s;
-    /* The time is over: let other ranks know that this one waits. It must not wait for
+    /* The limit is over: let other ranks know that this one waits. It must not wait for
      * other ranks, since this rank does not answer them meanwhile. May be NULL. */
     void (*announce)(void *arg);
     /* Which ranks have not announced it? "rank 1", or "" if that is not known. Called

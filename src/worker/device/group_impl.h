@@ -46,7 +46,7 @@ bool group_join(struct join *j, const struct device_group_env *env,
                 const struct nccl_id *id, int *rc, struct error *err);
 void group_join_free(struct join *j); /* one that was not used */
 
-/* The group has failed with this result, as for nccl_fail(), or is not needed any more:
+/* The group has failed with this result, as for nccl_fail(), or is no longer needed:
  * abort what is queued. */
 void group_fail_locked(struct device_group *g, int result, const char *function);
 void group_abort_locked(struct device_group *g);

@@ -3,7 +3,7 @@
  *
  *   - when it dies of a signal, before the signal takes its usual course;
  *   - when it is asked to by WORKER_STACK_SIGNAL. Then it also writes its last
- *     collective call into the rank status file, and goes on.
+ *     collective call into the rank status file, and continues.
  */
 #ifndef RAYTRAIN_RANK_STACK_TRACE_H
 #define RAYTRAIN_RANK_STACK_TRACE_H

@@ -3,7 +3,7 @@
  * (device/group.h): buckets are reduced by the library of the GPUs, in place and
  * without host memory.
  *
- * The host queues a bucket once all of its gradients are complete, and goes on. The
+ * The host queues a bucket once all of its gradients are complete, and continues. The
  * group's stream comes after the caller's at each ready(), and the caller's after the
  * group's at the end of a step. So this process waits neither for the GPU nor for other
  * ranks.

@@ -98,7 +98,7 @@ struct raytrain_reducer {
     struct comm_parts *parts; /* of the parameters */
     struct bucket *buckets;
     size_t n_buckets, due, started, done;
-    bool broken;           /* communication has failed: no bucket is started any more */
+    bool broken;           /* communication has failed: no more buckets are started */
     struct staged *staged; /* reducer_staged.c */
     struct device_group *group;
     struct grouped *grouped; /* reducer_group.c */
