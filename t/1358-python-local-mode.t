@@ -8,6 +8,7 @@ unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE RAYTRAIN_SESSION
 "$PYTHON" -c "import numpy" 2>err && test_set_prereq NUMPY
 "$PYTHON" -c "import sys, torch; sys.exit(not hasattr(torch, 'frombuffer'))" 2>err && test_set_prereq TORCH
 
+own_tmp # torchrun leaves files
 cat >common.py <<\EOT
 import os, sys, tempfile, warnings
 import raytrain
