@@ -1,5 +1,5 @@
-"""The positions of data loaders, which each checkpoint keeps and the next attempt goes
-on from. A loader says itself what its position is: a dict of plain values of Python."""
+"""The positions of data loaders. Each checkpoint keeps them, and the next attempt
+continues from them. A loader defines its position: a dict of plain Python values."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ TEXT_MAX = 1 << 20
 
 
 class Positioned(Protocol):
-    """A loader, or what knows about it."""
+    """A loader, or an object that has its position."""
 
     def state(self) -> dict[str, Any]:
-        """Its position. The member "own" is true if it holds for this worker alone."""
+        """Its position. The member "own" is true if it applies only to this worker."""
 
 
 # The loaders of this process, by their numbers, which count the calls of add().
 loaders: dict[int, weakref.ref[Any]] = {}
 _number = 0
-_reported = False  # has this attempt
-_restored: dict[int, dict[str, Any]] | None = None  # not taken by a loader so far
+_reported = False  # has this attempt reported?
+_restored: dict[int, dict[str, Any]] | None = None  # not yet used by a loader
 
 
 def add(loader: Positioned) -> dict[str, Any] | None:
     """Keep the position of a loader with each checkpoint.
 
     Args:
-        loader: Loaders are known by the order of these calls, which is that of the
-            attempt that saved the checkpoint.
+        loader: The loader. Loaders are matched by the order of these calls, which must
+            be that of the attempt that saved the checkpoint.
 
     Returns:
-        The position that the loader of this number had, with "world_size", the number
-        of workers then; None if there is none. A loader that comes after a report is
-        one of many that follow each other, and starts anew.
+        The position that the loader with this number had, with "world_size", the number
+        of workers then; or None. A loader that is added after a report starts at the
+        beginning: scripts may make a new loader for each epoch.
     """
     global _number
 
@@ -54,7 +54,7 @@ def add(loader: Positioned) -> dict[str, Any] | None:
 
 
 def _restore() -> None:
-    """Read what the checkpoint that this attempt starts from has."""
+    """Read the positions in the checkpoint that this attempt starts from."""
     global _restored
 
     _restored = {}
@@ -80,7 +80,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def text() -> str:
-    """What a report of this worker says of them; "" if that is nothing."""
+    """The positions, as text for a report of this worker; "" if there are none."""
     global _reported
 
     rank, states = session().info["rank"], {}
@@ -99,15 +99,15 @@ def text() -> str:
         return ""
     said = repr({"world_size": session().info["world_size"], "loaders": states})
     if len(said) > TEXT_MAX:
-        session().warn("the positions of data loaders are not kept: the state_dict() "
-                       f"of a dataset makes them {len(said) >> 20} MiB, of which 1 is "
-                       "possible")
+        session().warn("the positions of data loaders are not kept: with the "
+                       f"state_dict() of a dataset they are {len(said) >> 20} MiB, and "
+                       "the limit is 1 MiB")
         return ""
     return said
 
 
 def _warn_of_others() -> None:
-    """At the first report: there are positions that no loader has asked for."""
+    """At the first report, warn of positions that no loader has used."""
     if _restored:
         session().warn(
             "the checkpoint has positions of data loaders that this attempt has not "
@@ -117,7 +117,7 @@ def _warn_of_others() -> None:
 
 
 def is_plain(state: object) -> bool:
-    """Does a text of it give the same again?"""
+    """Can it be written as text, and read back as an equal value?"""
     try:
         return bool(ast.literal_eval(repr(state)) == state)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class CheckpointConsistencyMode(Enum):
-    """What get_all_reported_checkpoints() waits for.
+    """The state for which get_all_reported_checkpoints() waits.
 
     COMMITTED: the checkpoints that were reported are on the storage of the run.
-    VALIDATED: the same, since checkpoints are not validated while the run goes on.
+    VALIDATED: the same, since checkpoints are not validated during the run.
     """
 
     COMMITTED = "COMMITTED"
@@ -26,10 +26,10 @@ class CheckpointConsistencyMode(Enum):
 
 
 class ReportedCheckpointStatus(Enum):
-    """How far a checkpoint is.
+    """The state of a checkpoint.
 
-    COMMITTED: it is saved, which all are that raytrain returns.
-    PENDING_VALIDATION, VALIDATED: Ray's, for scripts that compare with them.
+    COMMITTED: it is saved; all checkpoints that raytrain returns are.
+    PENDING_VALIDATION, VALIDATED: states of Ray, for scripts that compare with them.
     """
 
     COMMITTED = "COMMITTED"
@@ -42,8 +42,8 @@ class ReportedCheckpoint:
 
     Args:
         checkpoint: The Checkpoint.
-        metrics: Those that rank 0 has reported with it; read from the checkpoint when
-            they are asked for.
+        metrics: The metrics that rank 0 has reported with it; None: they are read from
+            the checkpoint when they are used.
         status: A ReportedCheckpointStatus.
     """
 
@@ -77,14 +77,14 @@ def get_all_reported_checkpoints(
         consistency_mode: CheckpointConsistencyMode = (
             CheckpointConsistencyMode.VALIDATED),
         timeout_s: float | None = None) -> list[ReportedCheckpoint]:
-    """The checkpoints of this run that are kept, the oldest first, also those of
-    earlier attempts. It waits until all that were reported so far are on the storage of
-    the run. Not collective: any worker may call it.
+    """The checkpoints of this run that are kept, including those of earlier attempts,
+    the oldest first. It waits until all checkpoints that were reported so far are on
+    the storage of the run. Not collective: any worker may call it.
 
     Args:
         consistency_mode: Both modes wait for the same.
-        timeout_s: For how long it waits; 0: not at all. None: until the storage has the
-            checkpoints, or has failed.
+        timeout_s: The seconds to wait; 0: do not wait. None: wait until the storage has
+            the checkpoints, or has failed.
 
     Returns:
         A ReportedCheckpoint for each.

@@ -425,7 +425,7 @@ def _whole_json(file: str) -> list[Any] | None:
             try:
                 value = json.loads(text or "[]")
             except ValueError as error:
-                # No token of JSON goes on in another line.
+                # No token of JSON continues on another line.
                 if more is None or getattr(error, "pos", 0) < len(text.rstrip()):
                     raise _neither(file, error) from None
                 continue

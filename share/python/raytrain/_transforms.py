@@ -1,6 +1,6 @@
-"""What can be done to a Dataset before rows are read: each call gives another Dataset,
-and reads nothing. What files alone decide is done by the reader of files; functions of
-the script are called in the workers, when these read the rows."""
+"""Changes of a Dataset before rows are read: each call returns another Dataset, and
+reads nothing. The reader of files makes changes that need no Python; functions of the
+script are called in the workers, when these read the rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Schema(dict[str, Any]):
 
 
 class Transforms:
-    """The part of Dataset that describes rows that are made of others."""
+    """The part of Dataset that describes rows that are made from others."""
 
     _settings: dict[str, Any]
     _functions: list[Any]
@@ -46,23 +46,23 @@ class Transforms:
         fn_constructor_kwargs: dict[str, Any] | None = None,
         udf_modifying_row_count: bool | None = None, **resources: Any,
     ) -> Any:
-        """A Dataset of the batches that a function makes of these.
+        """A Dataset of the batches that a function makes from these.
 
         Args:
             fn: Takes a batch, {column: array}, and returns another, or yields several.
-                Or a class whose objects do: one is made in each worker.
-            batch_size: The rows of a batch at most; "default" is 1024, None what is
-                read at a time.
-            batch_format: "numpy", "pandas" or "pyarrow": what a batch is. Any of these
-                may be returned.
+                Or a class whose objects do this: one is made in each worker.
+            batch_size: The maximum number of rows of a batch; "default" is 1024, None
+                the rows that are read at a time.
+            batch_format: The type of a batch: "numpy", "pandas" or "pyarrow". Any of
+                these may be returned.
             fn_args: Passed to fn after the batch.
             fn_kwargs: Passed to fn by name.
             fn_constructor_args: Passed to the class.
             fn_constructor_kwargs: Passed to the class by name.
-            udf_modifying_row_count: False: there are as many rows in each batch
-                afterwards, and the function is called in every epoch. True: the workers
-                call it once for all rows, before the first epoch, and keep what it
-                returns in files. None: as the first rows of rank 0 show.
+            udf_modifying_row_count: False: the function keeps the number of rows of
+                each batch, and is called in every epoch. True: the workers call it once
+                for all rows, before the first epoch, and keep the results in files.
+                None: the first rows of rank 0 decide.
             resources: num_cpus, num_gpus, memory, concurrency and compute have no
                 effect: the function runs in the workers that train, with their
                 resources.
@@ -86,16 +86,16 @@ class Transforms:
             fn_constructor_args: Iterable[Any] | None = None,
             fn_constructor_kwargs: dict[str, Any] | None = None,
             **resources: Any) -> Any:
-        """A Dataset of the rows that a function makes, one of each row. map_batches()
+        """A Dataset of the rows that a function makes, one from each row. map_batches()
         is much faster.
 
         Args:
-            fn: Takes a row, {column: value}, and returns one.
-            fn_args: See map_batches(), as for what follows.
-            fn_kwargs: See there.
-            fn_constructor_args: See there.
-            fn_constructor_kwargs: See there.
-            resources: See there.
+            fn: Takes a row, {column: value}, and returns a row.
+            fn_args: See map_batches().
+            fn_kwargs: See map_batches().
+            fn_constructor_args: See map_batches().
+            fn_constructor_kwargs: See map_batches().
+            resources: See map_batches().
 
         Returns:
             The Dataset.
@@ -109,15 +109,15 @@ class Transforms:
                  fn_constructor_args: Iterable[Any] | None = None,
                  fn_constructor_kwargs: dict[str, Any] | None = None,
                  **resources: Any) -> Any:
-        """A Dataset of the rows that a function makes, any number of each row.
+        """A Dataset of the rows that a function makes, any number from each row.
 
         Args:
             fn: Takes a row, {column: value}, and returns a list of rows.
-            fn_args: See map_batches(), as for what follows.
-            fn_kwargs: See there.
-            fn_constructor_args: See there.
-            fn_constructor_kwargs: See there.
-            resources: See there.
+            fn_args: See map_batches().
+            fn_kwargs: See map_batches().
+            fn_constructor_args: See map_batches().
+            fn_constructor_kwargs: See map_batches().
+            resources: See map_batches().
 
         Returns:
             The Dataset.
@@ -136,12 +136,13 @@ class Transforms:
 
         Args:
             fn: Takes a row, {column: value}.
-            expr: Such as "age > 40 and city in ['Bonn', 'Ulm']", which is much faster.
-            fn_args: See map_batches(), as for what follows.
-            fn_kwargs: See there.
-            fn_constructor_args: See there.
-            fn_constructor_kwargs: See there.
-            resources: See there.
+            expr: An expression, such as "age > 40 and city in ['Bonn', 'Ulm']", which
+                is much faster.
+            fn_args: See map_batches().
+            fn_kwargs: See map_batches().
+            fn_constructor_args: See map_batches().
+            fn_constructor_kwargs: See map_batches().
+            resources: See map_batches().
 
         Returns:
             The Dataset.
@@ -173,7 +174,7 @@ class Transforms:
         Args:
             col: Its name.
             fn: Takes a batch, and returns the values of the column.
-            batch_format: "pandas", "numpy" or "pyarrow": what a batch is.
+            batch_format: The type of a batch: "pandas", "numpy" or "pyarrow".
             resources: See map_batches().
 
         Returns:
@@ -190,7 +191,7 @@ class Transforms:
     # ---- Columns ----
 
     def select_columns(self, cols: str | list[str], **resources: Any) -> Any:
-        """Those columns only.
+        """Only these columns.
 
         Args:
             cols: A name, or several.
@@ -207,7 +208,7 @@ class Transforms:
         return self._with(columns=names, exclude=None)
 
     def drop_columns(self, cols: str | list[str], **resources: Any) -> Any:
-        """All columns but those.
+        """All columns except these.
 
         Args:
             cols: A name, or several.
@@ -237,7 +238,7 @@ class Transforms:
         """The columns with other names.
 
         Args:
-            names: {old: new}, or a list of all of them.
+            names: {old: new}, or a list of all new names.
             resources: See map_batches().
 
         Returns:
@@ -262,8 +263,8 @@ class Transforms:
         """The same rows in another order.
 
         Args:
-            seed: The order is that of this seed, in all epochs. None: a new one in
-                every epoch, which depends on the seed of the run.
+            seed: This seed determines the order, the same in all epochs. None: a new
+                order in every epoch, which depends on the seed of the run.
             num_blocks: Without effect.
             resources: See map_batches().
 
@@ -284,11 +285,11 @@ class Transforms:
         return ds._with(shuffle=False, shuffle_window=None)._step(seed=_seed(seed))
 
     def limit(self, limit: int) -> Any:
-        """The first rows only; after random_shuffle(), this number of rows at random,
-        in all epochs the same ones.
+        """Only the first rows; after random_shuffle(), this number of random rows, the
+        same in all epochs.
 
         Args:
-            limit: How many.
+            limit: The number of rows.
 
         Returns:
             The Dataset.
@@ -300,8 +301,7 @@ class Transforms:
         """Parts of the rows, in their order.
 
         Args:
-            indices: The rows before each of these numbers are a part, and those from
-                the last one on.
+            indices: The row numbers at which a new part begins, other than the first.
 
         Returns:
             The Datasets.
@@ -324,7 +324,7 @@ class Transforms:
         """Parts of the rows, in their order.
 
         Args:
-            proportions: The share of each part; the rest is the last one.
+            proportions: The fraction of each part; the remaining rows are the last one.
 
         Returns:
             The Datasets.
@@ -337,14 +337,14 @@ class Transforms:
         """Two parts, for training and for a test, which has the last rows.
 
         Args:
-            test_size: The share of the test, between 0 and 1, or its number of rows.
-                For this number, rows that a function makes are counted here.
+            test_size: The fraction of the test, between 0 and 1, or its number of rows.
+                For a number, rows that a function makes are counted in this process.
             shuffle: Divide the rows at random.
-            seed: Of this division. None: another one each time.
+            seed: The seed of this division. None: a different one each time.
             stratify: Not available.
 
         Returns:
-            The Dataset to train with, and that of the test.
+            The Datasets for training and for the test.
 
         Raises:
             ValueError: test_size leaves one of them without rows, or stratify is given.
@@ -384,8 +384,8 @@ class Transforms:
                 for a, b in zip(bounds, bounds[1:])]
 
     def _step(self, **step: Any) -> Any:
-        """Some of the rows, as a step of the option `rows`. Of rows that are shuffled,
-        some at random."""
+        """Some of the rows, as a step of the option `rows`. If the rows are shuffled,
+        these are random rows."""
         steps = list(self._settings.get("rows") or [])
         if self._settings.get("shuffle") and "seed" not in step:
             step["seed"] = self._order or 0
@@ -411,8 +411,8 @@ class Transforms:
     # ---- Helpers ----
 
     def _check_columns(self, who: str, names: list[str]) -> None:
-        """KeyError for columns that an earlier call has left out; of others the file
-        decides."""
+        """KeyError for columns that an earlier call has left out. Others are checked
+        when the file is opened."""
         kept, gone = self._settings["columns"], self._settings.get("exclude") or ()
         for name in names:
             if name in gone or (kept is not None and name not in kept):
@@ -421,7 +421,7 @@ class Transforms:
                 raise KeyError(f"{who}: there is no column {name!r}; {there}")
 
     def _is_of_files(self) -> bool:
-        """Does nothing stand between the reader of files and the rows?"""
+        """Do the rows come from the reader of files without further changes?"""
         return not self._functions and self._base is None
 
     def _changed_by(self, op: _row_ops.Op) -> Any:
@@ -430,8 +430,8 @@ class Transforms:
         return changed if op.keeps is not False else changed._followed([])
 
     def _settled(self) -> Any:
-        """Of rows whose number is known: a Dataset that follows the last function that
-        may change it; this one, if there is none."""
+        """A Dataset whose number of rows is known: it follows the last function that
+        may change the number. Without such a function, this Dataset."""
         unknown = [i for i, op in enumerate(self._functions)
                    if _row_ops.keeps_rows(op) is None]
         if not unknown:

@@ -26,7 +26,7 @@ class CheckpointUploadMode(Enum):
     file, at the time that CheckpointConfig(mode=) says.
 
     SYNC: the directory that was reported stays.
-    ASYNC: it is removed once it is copied.
+    ASYNC: it is removed when it has been copied.
     NO_UPLOAD: the script has put it on the storage of the run, where it stays.
     """
 
@@ -36,10 +36,10 @@ class CheckpointUploadMode(Enum):
 
 
 def check_dir_name(name: Any) -> None:
-    """Refuse what is not the name of a directory.
+    """Refuse a value that is not the name of a directory.
 
     Args:
-        name: What a script has given.
+        name: The argument of a script.
 
     Raises:
         WrongType: It is not a str.
@@ -53,7 +53,7 @@ def check_dir_name(name: Any) -> None:
                                      f"without /, not {name!r}")
 
 
-_numbers = itertools.count(1)  # of the calls of report(), equal on all workers
+_numbers = itertools.count(1)  # number the calls of report() alike on all workers
 
 
 class Upload:
@@ -72,7 +72,7 @@ class Upload:
         self._is_offered = False
 
     def _check(self, validation: Any) -> Exception | None:
-        """What is wrong with the arguments."""
+        """The exception for wrong arguments, or None."""
         if validation:
             return errors.NotSupported(
                 "report() has no validation=, which Ray Train has: "
@@ -98,8 +98,8 @@ class Upload:
 
     @property
     def offer(self) -> Offer | None:
-        """For Session.report(); None: there is no checkpoint. What is wrong with the
-        arguments is raised there, for the other workers are waiting."""
+        """For Session.report(); None without a checkpoint. The exception for wrong
+        arguments is raised there, since the other workers wait."""
         if self._checkpoint is None and self._wrong is None:
             return None
         return self._make_offer
@@ -114,7 +114,7 @@ class Upload:
         return made
 
     def _uploaded(self) -> Any:
-        """What checkpoint_upload_fn makes of the checkpoint."""
+        """The checkpoint that checkpoint_upload_fn returns."""
         from .checkpoint import Checkpoint
 
         info = session().info
@@ -146,7 +146,7 @@ class Upload:
             except FileNotFoundError:
                 pass  # another worker of this node removes the same directory
             except OSError as e:
-                # Of a link, rmtree() says so in the first argument, and sets no errno.
+                # For a link, rmtree() has the reason in args, and sets no errno.
                 why = e.strerror or (e.args[0] if e.args else e)
                 session().warn(f"cannot remove the checkpoint's directory {path} after "
                                f"report(): {why}")

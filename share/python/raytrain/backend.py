@@ -1,4 +1,4 @@
-"""Backends of the user's own, with the names of ray.train.backend: what runs on the
+"""Backends of users, with the names of ray.train.backend: functions that run on the
 workers before and after the training function.
 
     class Setup(Backend):
@@ -25,11 +25,11 @@ __all__ = ["Backend", "BackendConfig"]
 
 
 class Backend:
-    """What is done on the workers beside the training function. Its methods are called
-    in the process of rank 0, in each attempt; the other workers wait meanwhile for what
-    they are to execute. An exception of a method fails the attempt.
+    """Work on the workers before and after the training function. The methods are
+    called in the process of rank 0, in each attempt; meanwhile the other workers wait
+    for functions to execute. An exception of a method fails the attempt.
 
-    share_cuda_visible_devices: As in Ray. It has no effect: all workers of a node see
+    share_cuda_visible_devices: As in Ray, but without effect: all workers of a node see
         its GPUs.
     """
 
@@ -56,8 +56,8 @@ class Backend:
     def on_shutdown(self, worker_group: WorkerGroup,
                     backend_config: BackendConfig) -> None:
         """The training function has returned on all workers, or a report has ended it
-        on request. Not called after a failure: then there is no group of workers any
-        more.
+        on request. Not called after a failure, when the group of workers no longer
+        exists.
 
         Args:
             worker_group: See on_start().
@@ -66,9 +66,8 @@ class Backend:
 
 
 class BackendConfig:
-    """The settings of a Backend; the parent class of the user's own, and of TorchConfig
-    and the others. It is sent to the workers, so that it must be possible to pickle
-    it."""
+    """The settings of a Backend; the base class of those of users, and of TorchConfig
+    and the others. It is sent to the workers, so it must be picklable."""
 
     _runs_as: str | None = None  # the backend of raytrain-run
     _set_up_by: str | None = None  # "module:function", called in a worker

@@ -26,14 +26,14 @@ class BatchPredictor:
                                    keep_columns=["id"])
         for batch in predictions.iter_batches(): ...
 
-    XGBoostPredictor and LightGBMPredictor stand for the prediction that
-    raytrain-predict has for their models: no Python runs on the workers.
+    With XGBoostPredictor and LightGBMPredictor, raytrain-predict computes the
+    predictions itself: no Python runs on the workers.
 
     Args:
         checkpoint: A Checkpoint, or the path of its file; or a Result or the path of a
-            run, whose best checkpoint it is.
+            run, whose best checkpoint is used.
         predictor_cls: A subclass of Predictor.
-        predictor_kwargs: More arguments for its from_checkpoint().
+        predictor_kwargs: Further arguments for its from_checkpoint().
 
     Raises:
         TypeError: predictor_cls is not such a class, or takes no arguments.
@@ -57,9 +57,9 @@ class BatchPredictor:
         """The same as the class itself, as in Ray.
 
         Args:
-            checkpoint: See BatchPredictor, as for what follows.
-            predictor_cls: See there.
-            predictor_kwargs: See there.
+            checkpoint: See BatchPredictor.
+            predictor_cls: See BatchPredictor.
+            predictor_kwargs: See BatchPredictor.
 
         Returns:
             The BatchPredictor.
@@ -76,34 +76,34 @@ class BatchPredictor:
         """Predict all rows.
 
         Args:
-            data: A path, or a Dataset as it was read: rows go through the preprocessors
-                of the checkpoint.
-            output: The file of the predictions, .h5, .csv or .npy, where all workers
-                see it; None: predictions_TIME.h5 in raytrain_results.
-            keep_columns: Columns of the rows that the predictions have, too. A string
-                that is missing is an empty one in an .h5 file.
-            batch_size: How many rows the predictor gets at most.
-            num_workers: On how many workers.
+            data: A path, or a Dataset that was read from files. The preprocessors of
+                the checkpoint are applied to its rows.
+            output: The file of the predictions, .h5, .csv or .npy, in a directory that
+                all workers see; None: predictions_TIME.h5 in raytrain_results.
+            keep_columns: Columns of the rows that are copied to the predictions. A
+                missing string becomes an empty one in an .h5 file.
+            batch_size: The maximum number of rows that the predictor gets at a time.
+            num_workers: The number of workers.
             scaling_config: The workers and their resources, in place of num_workers.
-            outputs: {name: (dtype, shape of a row)} of what the predictor returns.
-                None: it is tried with two rows of zeros. Of trees, a list of "value",
+            outputs: {name: (dtype, shape of a row)} of the predictor's result. None: it
+                is determined with two rows of zeros. For trees, a list of "value",
                 "probability", "class", "margin", "leaf" and "contribution"; see
                 raytrain-predict(1).
-            resume: Go on with a prediction of the same data, which are files, into the
-                same output that was interrupted.
+            resume: Continue an interrupted prediction of the same files into the same
+                output.
             launcher: As in RunConfig.
             options: As in RunConfig.
-            allow_code: The functions of the checkpoint's preprocessors may be loaded,
-                which runs code that the checkpoint has or names; not needed for those
-                that this program has given to a BatchMapper itself.
-            settings: More arguments for the predictor's predict().
+            allow_code: Load the functions of the checkpoint's preprocessors, which runs
+                code that the checkpoint has or names. Functions that this program has
+                given to a BatchMapper itself are always loaded.
+            settings: Further arguments for the predictor's predict().
 
         Returns:
             The predictions as a Dataset, in the order of the rows.
 
         Raises:
-            RaytrainError: It failed.
-            TrainingStopped: It was stopped on request.
+            RaytrainError: The prediction failed.
+            TrainingStopped: The prediction was stopped on request.
         """
         if _worker._shipped is not None:
             raise _shipping.ScriptImported
@@ -127,7 +127,7 @@ def code_flags(checkpoint: object, allow_code: bool) -> list[str]:
     user allows it, or if this program has given all of them to a BatchMapper itself.
 
     Args:
-        checkpoint: That has the preprocessors.
+        checkpoint: The checkpoint that has the preprocessors.
         allow_code: Does the user allow it?
 
     Returns:
@@ -138,11 +138,11 @@ def code_flags(checkpoint: object, allow_code: bool) -> list[str]:
 
 def python_workers(predictor_cls: type[Any], options: dict[str, Any],
                    scratch: str) -> tuple[Any, ...]:
-    """What workers run that predict with a class.
+    """The command of workers that predict with a class.
 
     Args:
         predictor_cls: The class.
-        options: What raytrain._predict gives to it.
+        options: The options that raytrain._predict passes to it.
         scratch: A directory for files that the workers read.
 
     Returns:

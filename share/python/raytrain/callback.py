@@ -23,17 +23,17 @@ __all__ = ["RunContext", "UserCallback", "WorkerGroupContext"]
 
 @dataclasses.dataclass(frozen=True)
 class RunContext:
-    """The run as it is at an event.
+    """The state of the run at an event.
 
     run_config, scaling_config, train_loop_config, backend_config, datasets,
         dataset_config: those of the trainer.
-    name: of the run. path: its directory.
-    attempt: the number of the attempt, from 0 on; -1 before the first one.
-    world_size: its number of workers; 0 before.
-    report: the latest report, as a line of result.json has it: the value of each
-        metric, its mean, least and greatest value over the ranks in "by_rank", and
-        times; or None.
-    run_id: a text that no other fit() has.
+    name: the name of the run. path: its directory.
+    attempt: the number of the attempt, counted from 0; -1 before the first one.
+    world_size: its number of workers; 0 before the first one.
+    report: the latest report, as in a line of result.json: the value of each metric,
+        its mean, least and greatest value over the ranks in "by_rank", and times; or
+        None.
+    run_id: a text that is unique to this fit().
     """
 
     run_config: RunConfig
@@ -58,9 +58,9 @@ class RunContext:
 class WorkerGroupContext:
     """The workers of an attempt.
 
-    run_attempt_id: its number, from 0 on. num_workers: how many there are. nodes: the
-    names of their nodes. resources_per_worker, placement_strategy: those of the
-    ScalingConfig.
+    run_attempt_id: its number, counted from 0. num_workers: the number of workers.
+    nodes: the names of their nodes. resources_per_worker, placement_strategy: those of
+    the ScalingConfig.
     """
 
     run_attempt_id: int
@@ -71,17 +71,17 @@ class WorkerGroupContext:
 
 
 class UserCallback:
-    """Base class of callbacks that are objects of Python; override what you need.
+    """Base class of callbacks that are Python objects; override the methods you need.
 
-    The methods are called in the process that calls fit(), by a thread of their own,
-    one after the other in the order of the events, and never after fit() has returned.
-    They do not hold up the workers: a method that takes long is called late. An
-    exception in one ends the run: fit() raises a ControllerError from it. before_run()
-    and after_run() are called by the thread that calls fit().
+    A separate thread of the process that calls fit() calls the methods one after the
+    other, in the order of the events, and never after fit() has returned. The workers
+    do not wait for them: after a slow method, the next one is called late. An exception
+    in a method ends the run: fit() raises a ControllerError from it. before_run() and
+    after_run() are called by the thread that calls fit().
     """
 
     def before_run(self, run_context: RunContext) -> None:
-        """fit() has been called, and nothing has been started.
+        """fit() has been called; nothing has been started yet.
 
         Args:
             run_context: The run.
@@ -92,8 +92,8 @@ class UserCallback:
 
         Args:
             run_context: The run.
-            result: The Result; None if there is none, as when raytrain-run refuses the
-                configuration.
+            result: The Result; None if the run did not start, for example because
+                raytrain-run has refused the configuration.
         """
 
     def after_report(self, run_context: RunContext, metrics: list[dict[str, Any]],
@@ -102,16 +102,16 @@ class UserCallback:
 
         Args:
             run_context: The run.
-            metrics: A list with the metrics that each worker has reported, by rank;
-                only that of rank 0 for trees without a training function, and if they
-                are more than 2 MiB.
+            metrics: A list with the metrics that each worker has reported, by rank. For
+                trees without a training function, and if they are more than 2 MiB, it
+                has only those of rank 0.
             checkpoint: The Checkpoint of this report, or None; it may not be complete
                 yet if checkpoints are saved in the background.
         """
 
     def after_exception(self, run_context: RunContext,
                         worker_exceptions: dict[int, WorkerError]) -> None:
-        """An attempt has failed, and may be followed by another one.
+        """An attempt has failed; another one may follow.
 
         Args:
             run_context: The run.
@@ -129,7 +129,8 @@ class UserCallback:
 
     def after_worker_group_shutdown(self,
                                     worker_group_context: WorkerGroupContext) -> None:
-        """All workers of an attempt are gone, after after_exception() if it failed.
+        """All workers of an attempt have ended. If the attempt failed,
+        after_exception() is called first.
 
         Args:
             worker_group_context: The workers of the attempt.
@@ -143,7 +144,7 @@ class UserCallback:
         """
 
     def after_controller_finish(self, result: Result) -> None:
-        """The last call: the Result is there.
+        """The last call: the Result is available.
 
         Args:
             result: The Result.

@@ -1,4 +1,4 @@
-"""Predictors: a model of a checkpoint, and what it says about rows."""
+"""Predictors: the model of a checkpoint, which predicts rows."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ __all__ = ["Predictor"]
 
 
 class Predictor:
-    """A base: a subclass defines from_checkpoint(), which passes the checkpoint's
+    """A base class: a subclass defines from_checkpoint(), which passes the checkpoint's
     preprocessors to __init__(), and _predict_numpy().
 
         class Linear(Predictor):
@@ -32,7 +32,7 @@ class Predictor:
         Linear.from_checkpoint(result.checkpoint).predict({"features": rows})
 
     Args:
-        preprocessor: What is done to rows before the model sees them, or None.
+        preprocessor: Applied to rows before the model gets them; or None.
     """
 
     def __init__(self, preprocessor: Preprocessor | None = None) -> None:
@@ -40,35 +40,35 @@ class Predictor:
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint, **settings: Any) -> Predictor:
-        """A predictor with the model of a checkpoint; subclasses have it.
+        """A predictor with the model of a checkpoint; subclasses define this.
 
         Args:
             checkpoint: The checkpoint.
-            settings: What the subclass needs beside it.
+            settings: Further arguments of the subclass.
 
         Returns:
             The predictor.
 
         Raises:
-            NotImplementedError: The subclass has none.
+            NotImplementedError: The subclass does not define it.
         """
         raise NotImplementedError(f"{cls.__name__} has no from_checkpoint()")
 
     def get_preprocessor(self) -> Preprocessor | None:
-        """What is done to rows before the model sees them, or None."""
+        """The preprocessors that are applied to rows before the model; or None."""
         return self._preprocessor
 
     def predict(self, data: Any, **settings: Any) -> Any:
-        """What the model says about rows. They go through the preprocessors first, as
-        they were in the files that the run has read.
+        """Predict rows. The preprocessors are applied first, so give the rows as they
+        are in the files that the run has read.
 
         Args:
-            data: {column: array}, a DataFrame of pandas, or an array, which is given to
-                the model as it is.
-            settings: More arguments for the model.
+            data: {column: array}, a DataFrame of pandas, or an array, which is passed
+                to the model unchanged.
+            settings: Further arguments for the model.
 
         Returns:
-            {column: array}; of a DataFrame, a DataFrame with the same index.
+            {column: array}; for a DataFrame, a DataFrame with the same index.
         """
         if hasattr(data, "iloc") and hasattr(data, "columns"):
             return self._predict_pandas(data, settings)

@@ -1,11 +1,10 @@
-"""Data loaders that go on in the middle of an epoch: how far a pass has come is a part
+"""Data loaders that continue in the middle of an epoch: the position of a pass is part
 of each checkpoint, and the first pass after a restart begins there.
 
-A loader whose samples are divided here has a position that all workers share: the
-samples of the epoch's order that were given so far. On another number of workers the
-rest of the order is divided anew. A loader with a sampler of the script has one of its
-own on each worker, and so has one of an iterable dataset, which keeps its state
-itself."""
+If the samples are divided here, all workers share a position: the number of samples in
+the epoch's order that were used so far. On another number of workers the rest of the
+order is divided again. A loader with a sampler of the script has a separate position on
+each worker, and so has a loader of an iterable dataset, which keeps its own state."""
 
 from __future__ import annotations
 
@@ -25,11 +24,11 @@ from ._place import place
 
 
 class EpochSampler(DistributedSampler):
-    """A DistributedSampler that shuffles anew in every epoch, also if the training
+    """A DistributedSampler that uses a new order in every epoch, even if the training
     function never calls set_epoch(), and can leave out the start of an order."""
 
-    chosen = False  # does the training function say which epoch it is?
-    advances = True  # to another order in each epoch, if it does not say so
+    chosen = False  # has the training function called set_epoch()?
+    advances = True  # to another order in each epoch, if it has not
     adopts = True  # the seed of a checkpoint
     start = 0  # samples that the next pass leaves out, of those of all workers
 
