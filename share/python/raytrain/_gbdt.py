@@ -1,5 +1,5 @@
-"""What raytrain.xgboost and raytrain.lightgbm have in common: a trainer whose workers
-are raytrain's own processes, so that it has parameters in place of a function."""
+"""The base of raytrain.xgboost and raytrain.lightgbm: a trainer whose workers are
+raytrain's own processes, so it has parameters in place of a function."""
 from __future__ import annotations
 
 import os
@@ -88,7 +88,7 @@ def _dataset(name: str, dataset: Any) -> Any:
         raise TypeError(
             f"datasets[{name!r}] was transformed: give the trainer the Dataset as it "
             "was read, and preprocessor=, which is applied to the rows of all "
-            "datasets. What only a function can do is done before: "
+            "datasets. Apply functions before, and give it the result: "
             "raytrain.data.from_numpy(rows)")
     return dataset
 
@@ -286,8 +286,8 @@ class GBDTTrainer:
             return cast(GBDTTrainer, restored)
         keys, foreign = _run_cfg(path)
         if foreign:
-            raise PermissionError(f"{foreign}; to go on from a checkpoint of that run: "
-                                  "resume_from_checkpoint")
+            raise PermissionError(f"{foreign}; to continue from a checkpoint of that "
+                                  "run, use resume_from_checkpoint")
         if keys.get("trainer") != cls._trainer:
             raise ValueError(f"{path} is not a run of {cls.__name__}: its trainer is "
                              f"{keys.get('trainer')!r}")

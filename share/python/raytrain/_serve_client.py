@@ -43,16 +43,16 @@ class Client:
         client = Client("raytrain_results/fashion")
         client.predict({"x": images})["probability"]
 
-    Several threads may use it: each has a connection of its own, which is kept.
+    Several threads may use it: each has its own connection, which is kept open.
 
     Args:
         where: The directory of a run that is served, or its checkpoint, or the
             directory of several models; "http://HOST:PORT"; or "unix:PATH".
-        token: What the service asks for. None: of a run, that of its file.
-        name: Of the model, if the service has several.
-        timeout: Seconds for each answer, and for how long a request is repeated while
-            the queue of the service is full.
-        context: An ssl.SSLContext for https. None: of a run, one that trusts its
+        token: The token of the service. None: for a run, that in its file.
+        name: The name of the model, if the service has several.
+        timeout: The seconds to wait for each answer, and to repeat a request while the
+            queue of the service is full.
+        context: An ssl.SSLContext for https. None: for a run, a context that trusts its
             certificate.
     """
 
@@ -86,12 +86,12 @@ class Client:
         return self._name
 
     def metadata(self) -> dict[str, Any]:
-        """What the model takes and gives, as the protocol has it."""
+        """The inputs and outputs of the model, as defined by the protocol."""
         self._meta = self.request("GET", self._path())
         return self._meta
 
     def is_ready(self) -> bool:
-        """Are predictions answered now?"""
+        """Is the service ready to predict?"""
         try:
             self.request("GET", "/v2/health/ready")
         except (ServeError, OSError):
@@ -99,19 +99,19 @@ class Client:
         return True
 
     def predict(self, data: Any, *, version: int | None = None) -> dict[str, Any]:
-        """What the model says about rows.
+        """Predict rows.
 
         Args:
             data: {input: array}, a DataFrame of pandas, or an array if the model has
-                one input. Columns that are no inputs are left out; a missing text is an
-                empty one.
-            version: That of the model, if several are served.
+                one input. Columns that are not inputs are left out; a missing text
+                becomes an empty one.
+            version: The version of the model, if several are served.
 
         Returns:
             {output: array}.
 
         Raises:
-            BadRequest: The rows are at fault.
+            BadRequest: The rows are wrong.
             ServeError: The service has refused the request for another reason.
         """
         inputs = (self._meta or self.metadata())["inputs"]
@@ -126,16 +126,16 @@ class Client:
 
     def request(self, method: str, path: str, body: bytes | None = None,
                 headers: dict[str, Any] = {}) -> Any:
-        """What the service says at a path.
+        """Send a request, and return the answer.
 
         Args:
-            method: Of HTTP, such as "GET".
+            method: The HTTP method, such as "GET".
             path: The path.
-            body: Of the request.
-            headers: Of the request.
+            body: The body of the request.
+            headers: The headers of the request.
 
         Returns:
-            What JSON says, or {output: array}.
+            The value in JSON, or {output: array}.
         """
         until = time.monotonic() + self.timeout
         while True:
@@ -184,8 +184,8 @@ class Client:
 # ---- Where it is ----
 
 def addresses(run: str, pid: int | None = None) -> list[Any]:
-    """What address.json says of the services of a run, or of a checkpoint; the newest
-    first. pid: of that process only."""
+    """The contents of address.json for the services of a run or a checkpoint, the
+    newest first. pid: only the service of this process."""
     base = run if os.path.isdir(run) else os.path.dirname(os.path.abspath(run))
     found = []
     for path in glob.glob(os.path.join(glob.escape(base), "serve",
@@ -198,8 +198,8 @@ def addresses(run: str, pid: int | None = None) -> list[Any]:
 
 
 def _address(path: str) -> tuple[Any, ...]:
-    """The time and the contents of an address.json; with "foreign", why it is not acted
-    upon, if another user may have written it."""
+    """The time and the contents of an address.json. If another user may have written
+    it, "foreign" has the reason why it is not used."""
     data, status = _records.read(path, _records.OF_SERVICE)
     address = json.loads(data)
     if not isinstance(address, dict):

@@ -1,5 +1,5 @@
-"""Leaves of a checkpoint's dict that are no plain values: Shard, and what to_dict() may
-give in place of a Shard or of a pickled object."""
+"""Leaves of a checkpoint's dict that are not plain values: Shard, and the objects that
+to_dict() may return in place of a Shard or of a pickled object."""
 
 from __future__ import annotations
 

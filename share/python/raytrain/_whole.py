@@ -1,4 +1,4 @@
-"""What needs all rows at once: their order, groups and statistics. The rows are in the
+"""Operations on all rows at once: order, groups and statistics. The rows are in the
 memory of this process, as {column: array}."""
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Preprocessors: what is done to the columns of datasets before training, after it was
-learned from the training set. Names, arguments and meaning as in
-``ray.data.preprocessors``; all are computed in C, but for the
-function of a BatchMapper.
+"""Preprocessors: they are fitted to the training set, and change the columns of
+datasets before training. Names, arguments and meaning as in
+``ray.data.preprocessors``. All are computed in C, except the function of a
+BatchMapper.
 
     trainer = TorchTrainer(train, datasets={"train": read_csv("train.csv")},
                            preprocessor=Chain(SimpleImputer(["age"]),
                                               StandardScaler(["age", "height"])))
 
-In a run the workers learn together, the batches of all datasets are transformed, and
-each checkpoint has what was learned (Checkpoint.get_preprocessor()). Without a run:
+In a run the workers fit them together, the batches of all datasets are transformed, and
+each checkpoint has the fitted ones (Checkpoint.get_preprocessor()). Without a run:
 
     scaler = StandardScaler(["age"])
     scaled = scaler.fit_transform(read_csv("train.csv"))     # a Dataset, transformed as
@@ -40,13 +40,13 @@ class PreprocessorNotFittedError(InvalidArgument, RuntimeError):
 
 
 class Preprocessor:
-    """What all of them have in common.
+    """The base class of all preprocessors.
 
     Args:
         settings: The keys of the preprocessor in raytrain.cfg.
 
     Raises:
-        ValueError: output_columns has another number of names than columns.
+        ValueError: output_columns and columns have different numbers of names.
     """
 
     _kind = ""
@@ -59,9 +59,9 @@ class Preprocessor:
         if outputs is not None and columns is not None and len(outputs) != len(columns):
             raise ValueError(f"output_columns has {len(outputs)} names, and columns "
                              f"{len(columns)}")
-        # What was learned, as raytrain-worker packs it.
+        # The result of fitting, as raytrain-worker packs it.
         self._state: bytes | None = None
-        self._shared: bytes | None = None  # the state of the chain that it is a part of
+        self._shared: bytes | None = None  # the state of the chain that it is part of
 
     # ---- Learning ----
 
@@ -108,7 +108,7 @@ class Preprocessor:
 
     @property
     def stats_(self) -> dict[str, Any]:
-        """What was learned: {"mean(age)": number, array or list of words}."""
+        """The fitted values: {"mean(age)": number, array or list of words}."""
         return {f"{item['name']}({item['column']})": _value(item)
                 for item in self._learned() if item["index"] == self._index}
 
@@ -670,8 +670,8 @@ class Chain(Preprocessor):
         return [leaf for p in self.preprocessors for leaf in p._leaves()]
 
     def _split(self) -> None:
-        """What comes before the first BatchMapper, and the rest: one after the other,
-        with chains of what C does between mappers."""
+        """Divide the chain: the part before the first BatchMapper, and the rest, in
+        which the preprocessors in C between two mappers are a chain."""
         leaves = self._leaves()
         mappers = [i for i, p in enumerate(leaves) if isinstance(p, BatchMapper)]
         self._rest: list[Any] = []
@@ -755,7 +755,7 @@ class Chain(Preprocessor):
 
     @property
     def stats_(self) -> dict[str, Any]:
-        """What all parts have learned; a later one's in place of an equal name."""
+        """The fitted values of all parts; of equal names, the later one."""
         if self._rest:
             return self._head.stats_ if self._head is not None else {}
         return {f"{item['name']}({item['column']})": _value(item)
@@ -768,17 +768,17 @@ class Chain(Preprocessor):
 class BatchMapper(Preprocessor):
     """Applies a function in Python to batches.
 
-    In a run it is called in the process of the script, after what comes before it in a
-    Chain was done in C. It travels as the training function does, and checkpoints have
-    it, pickled; another program loads it with get_preprocessor(allow_code=True) alone.
-    What it makes of a row should depend on that row alone: batches consist of other
-    rows on other numbers of workers.
+    In a run it is called in the process of the script, after the preprocessors before
+    it in a Chain, which work in C. It is sent to the workers like the training
+    function, and checkpoints have it, pickled; another program loads it only with
+    get_preprocessor(allow_code=True). The result for a row should depend only on that
+    row: on another number of workers, batches have other rows.
 
     Args:
-        fn: Takes {column: array}, and returns such a dict with the same number of rows;
-            what it leaves out is gone.
+        fn: Takes {column: array}, and returns such a dict with the same number of rows
+            and all columns of the result.
         batch_format: "numpy", or "pandas" for a DataFrame in place of the dict.
-        batch_size: How many rows it gets at most.
+        batch_size: The maximum number of rows that it gets at a time.
 
     Raises:
         TypeError: fn is not a function.

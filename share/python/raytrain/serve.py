@@ -6,8 +6,8 @@
                    inputs={"x": ("float32", (28, 28))}, num_replicas=2) as service:
         service.predict({"x": images})["predictions"]
 
-raytrain-serve(1) does the work; any client of the Open Inference Protocol can ask it.
-Client is one for Python.
+raytrain-serve(1) does the work. Any client of the Open Inference Protocol can use the
+service; Client is a client in Python.
 """
 from __future__ import annotations
 
@@ -53,44 +53,44 @@ def run(checkpoint: ModelLike,
     with stop(), with the handle's ``with`` block, or with this process.
 
     Args:
-        checkpoint: A Result or the directory of a run, whose best checkpoint it is; a
-            Checkpoint, or the path of one.
+        checkpoint: A Result or the directory of a run, whose best checkpoint is served;
+            or a Checkpoint, or the path of one.
         predictor: A subclass of Predictor; the path of a predict function, ".so" or a
-            program; or a command, a list. None: the model is one of the trainers of
-            trees.
-        name: Of the model. None: that of the run.
-        num_replicas: Workers, each with the model.
+            program; or a command, a list. None: the model is from a trainer of trees.
+        name: The name of the model. None: that of the run.
+        num_replicas: The number of workers, each with the model.
         inputs: The columns of requests: {column: (dtype, shape of a row)}, or "text" in
             place of the pair; or rows like those of requests, {column: array} or a
-            DataFrame; or the path of a file with such rows. None: of a run, the columns
-            of the dataset with which it has trained, without the label.
-        outputs: {name: (dtype, shape of a row)} of what a Predictor returns. None: it
-            is tried with two rows of zeros. Of trees, as in BatchPredictor.predict().
+            DataFrame; or the path of a file with such rows. None: for a run, the
+            columns of the dataset on which it was trained, without the label.
+        outputs: {name: (dtype, shape of a row)} of the Predictor's result. None: it is
+            determined with two rows of zeros. For trees, as in
+            BatchPredictor.predict().
         listen: "HOST:PORT" or the path of a socket. None: a socket that only this user
             can use.
-        token_file: The file of the token that clients must send; it is made if it is
-            not there.
-        follow: Of a run, change to better checkpoints when there are some.
-        max_batch_size: The rows of a batch at most.
-        batch_wait_timeout_s: How long a batch waits for more rows.
-        max_queued_requests: More are refused.
+        token_file: The file of the token that clients must send; it is created if it
+            does not exist.
+        follow: For a run, change to better checkpoints.
+        max_batch_size: The maximum number of rows in a batch.
+        batch_wait_timeout_s: The seconds that a batch waits for more rows.
+        max_queued_requests: The maximum number of waiting requests.
         scaling_config: The resources of the workers, and their number in place of
             num_replicas.
-        predictor_kwargs: More arguments for from_checkpoint() of the Predictor.
-        settings: More arguments for its predict().
-        startup_timeout_s: How long it may take to be ready.
-        options: More options of raytrain-serve(1).
-        blocking: Return when it has ended; Ctrl-C ends it.
-        allow_code: The functions of the checkpoint's preprocessors may be loaded, as in
-            BatchPredictor.predict(); with follow, those of all later checkpoints, so
-            that the service needs it then also for functions of this program.
+        predictor_kwargs: Further arguments for from_checkpoint() of the Predictor.
+        settings: Further arguments for its predict().
+        startup_timeout_s: The seconds until the service must be ready.
+        options: Further options of raytrain-serve(1).
+        blocking: Return when the service has ended; Ctrl-C ends it.
+        allow_code: Load the functions of the checkpoint's preprocessors, as in
+            BatchPredictor.predict(). With follow, this applies to all later
+            checkpoints, and functions of this program need it, too.
 
     Returns:
         The service.
 
     Raises:
-        RaytrainError: It is not ready in time, or has ended; the text is what
-            raytrain-serve said.
+        RaytrainError: The service is not ready in time, or has ended; the text is the
+            output of raytrain-serve.
     """
     if _worker._shipped is not None:
         raise _shipping.ScriptImported
@@ -182,7 +182,7 @@ def _start(checkpoint: Any, predictor: Any, scaling: configs.ScalingConfig,
 
 def _workers(predictor: Any, options: dict[str, Any], flags: list[Any],
              scratch: str) -> tuple[Any, ...]:
-    """What the workers run, and its environment."""
+    """The command of the workers, and its environment."""
     environment = dict(os.environ)
     if predictor is None or hasattr(predictor, "_asked"):
         if options["predictor"]:
@@ -208,15 +208,15 @@ def _workers(predictor: Any, options: dict[str, Any], flags: list[Any],
 class ServiceHandle:
     """A service that this process has started.
 
-    The attributes are url: where it is, for any client; socket: the path of its Unix
-    socket, or None; token: what clients must send, or None; name: of the model; client:
-    a Client.
+    The attributes are url: its address, for any client; socket: the path of its Unix
+    socket, or None; token: the token that clients must send, or None; name: that of the
+    model; client: a Client.
 
     Args:
-        path: What is served.
-        arguments: Of raytrain-serve.
-        environment: Of that.
-        scratch: A directory that is removed with it.
+        path: The run or checkpoint that is served.
+        arguments: The arguments of raytrain-serve.
+        environment: The environment of raytrain-serve.
+        scratch: A directory that is removed when the service ends.
     """
 
     def __init__(self, path: str, arguments: list[Any], environment: dict[str, Any],

@@ -152,15 +152,16 @@ class XGBoostPredictor(_gbdt_model.TreePredictor):
 
     def predict(self, data: Any, feature_columns: list[Any] | None = None,
                 dmatrix_kwargs: dict[str, Any] | None = None, **settings: Any) -> Any:
-        """What the model says about rows.
+        """Predict rows.
 
         Args:
             data: {column: array}, a DataFrame of pandas, or a matrix of the model's
                 features.
-            feature_columns: Those columns only; of a matrix, the numbers of its
+            feature_columns: Use only these columns; for a matrix, the numbers of its
                 columns.
-            dmatrix_kwargs: More arguments for xgboost.DMatrix.
-            settings: More arguments for Booster.predict(), such as output_margin=True.
+            dmatrix_kwargs: Further arguments for xgboost.DMatrix.
+            settings: Further arguments for Booster.predict(), such as
+                output_margin=True.
 
         Returns:
             {"predictions": array}; for a DataFrame, a DataFrame.

@@ -74,14 +74,14 @@ class TorchPredictor(Predictor):
     def predict(self, data: Any,  # type: ignore[override]
                 dtype: torch.dtype | dict[str, torch.dtype] | None = None,
                 columns: list[str] | None = None) -> Any:
-        """What the model says about rows.
+        """Predict rows.
 
         Args:
-            data: {column: array}, a DataFrame of pandas, or an array, which is given to
-                the model as it is. One column is the argument of the model; several are
-                as many arguments or, for a model that takes one, one dict.
+            data: {column: array}, a DataFrame of pandas, or an array, which is passed
+                to the model unchanged. One column is the argument of the model. Several
+                columns are several arguments or, for a model that takes one, a dict.
             dtype: The type of all tensors, or {column: type} with each column.
-            columns: Those that the model takes, in their order.
+            columns: The columns for the model, in this order.
 
         Returns:
             {column: array}; for a DataFrame, a DataFrame with the same index.

@@ -515,8 +515,8 @@ def _position_of(loader: DataLoader) -> _Position | None:
 
 
 def _followed(given: DistributedSampler) -> EpochSampler:
-    """A sampler with the orders of one of the script, which may go on in the middle of
-    them. The script may call set_epoch() of either."""
+    """A sampler with the orders of one of the script, which may continue in the middle
+    of an order. The script may call set_epoch() of either."""
     made = EpochSampler(given.dataset, given.num_replicas, given.rank, given.shuffle,
                         given.seed, given.drop_last)
     made.epoch = given.epoch
