@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "local/oom.h"
+#include "util/oom.h"
 #include "t/unit/scratch.h"
 #include "util/fs.h"
 

@@ -24,6 +24,7 @@ libcommon_a_SOURCES += \
 	src/common/util/missing_text.c src/common/util/missing_text.h \
 	src/common/util/number.c src/common/util/number.h \
 	src/common/util/number_text.c src/common/util/number_text.h \
+	src/common/util/oom.c src/common/util/oom.h \
 	src/common/util/private_dir.c src/common/util/private_dir.h \
 	src/common/util/process.c src/common/util/process.h \
 	src/common/util/process_mark.c src/common/util/process_mark.h \
@@ -46,5 +47,5 @@ libcommon_a_SOURCES += \
 UNIT_TESTS += t/unit/test_array t/unit/test_memory t/unit/test_error t/unit/test_clock \
 	t/unit/test_dtype t/unit/test_fs t/unit/test_json_text t/unit/test_json_writer \
 	t/unit/test_words t/unit/test_argv t/unit/test_half t/unit/test_hostlist t/unit/test_number t/unit/test_shm_tidy \
-	t/unit/test_child t/unit/test_name_index t/unit/test_process_mark \
+	t/unit/test_child t/unit/test_name_index t/unit/test_oom t/unit/test_process_mark \
 	t/unit/test_sparkline t/unit/test_tcp_peer t/unit/test_thread

@@ -6,10 +6,9 @@ liblauncher_a_SOURCES += \
 	src/launcher/local/keeper_process.c src/launcher/local/keeper_process.h \
 	src/launcher/local/local_launcher.c \
 	src/launcher/local/machine.c src/launcher/local/machine.h \
-	src/launcher/local/oom.c src/launcher/local/oom.h \
 	src/launcher/local/pmix_server.c src/launcher/local/pmix_server.h
 
-UNIT_TESTS += t/unit/test_launch_local t/unit/test_local_machine t/unit/test_oom \
+UNIT_TESTS += t/unit/test_launch_local t/unit/test_local_machine \
 	t/unit/test_local_blame t/unit/test_pmix_server
 
 if HAVE_CMOCKA

@@ -35,7 +35,7 @@
 #include "local/keeper.h"
 #include "local/gpus.h"
 #include "local/machine.h"
-#include "local/oom.h"
+#include "util/oom.h"
 #include "local/pmix_server.h"
 #include "protocol/rank_status.h"
 #include "protocol/worker_env.h"

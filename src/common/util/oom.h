@@ -2,8 +2,8 @@
  * oom.h - detects that the kernel has killed a process for lack of memory, by the count
  * that it publishes for the control group of this process, or else for the machine.
  */
-#ifndef RAYTRAIN_LOCAL_OOM_H
-#define RAYTRAIN_LOCAL_OOM_H
+#ifndef RAYTRAIN_UTIL_OOM_H
+#define RAYTRAIN_UTIL_OOM_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
  * In a container the path of the group may not exist: then the mount point is the group
  * itself.
  */
-#include "local/oom.h"
+#include "util/oom.h"
 
 #include <inttypes.h>
 #include <stdio.h>
