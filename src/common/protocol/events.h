@@ -30,6 +30,14 @@
 #define EVENT_STARTED                                                                  \
     "started" /* training begins; every rank handles requests to stop */
 
+/* Of a task that stays for several attempts (worker/task/task.h): the worker of rank
+ * "rank" on "host" has ended other than with 0 or 75, with "exit_status" or by "signal";
+ * "oom": the kernel has killed a process of it for lack of memory. */
+#define EVENT_TASK_FAILED "task_failed"
+/* Of the task of rank 0: no worker of the attempt is left, and all tasks wait for an
+ * order. */
+#define EVENT_ATTEMPT_OVER "attempt_over"
+
 /* -- the launcher -- */
 /* Before the workers start. */
 int events_create(const char *log_dir, struct error *err);
