@@ -22,8 +22,7 @@ static void server_failed(void *arg, const char *why)
     snprintf(w->child_killed, sizeof w->child_killed, "%s", why);
 }
 
-/* The lowest rank on each node; malloc'ed. */
-static int *leaders_find(const struct wireup *w)
+int *wireup_leaders_find(const struct wireup *w)
 {
     int *leaders = malloc((size_t)w->world.n_nodes * sizeof *leaders);
 
@@ -32,9 +31,18 @@ static int *leaders_find(const struct wireup *w)
     return leaders;
 }
 
+int wireup_leader(const struct wireup *w)
+{
+    int rank = 0;
+
+    while (w->node_of[rank] != w->world.node_rank)
+        rank++;
+    return rank;
+}
+
 static int hosts_print(const struct wireup *w, FILE *out, struct error *err)
 {
-    int *leaders = leaders_find(w), rc = 0;
+    int *leaders = wireup_leaders_find(w), rc = 0;
 
     if (!leaders)
         return error_no_memory(err);

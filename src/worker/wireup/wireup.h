@@ -26,6 +26,8 @@ struct wireup;
  */
 int wireup_init(int expected_size, struct wireup **out, struct error *err);
 const struct world *wireup_world(const struct wireup *w);
+/* The first rank of this node. */
+int wireup_leader(const struct wireup *w);
 
 /*
  * Start the PMI bridge: a thread that answers PMI-1 over a socketpair (PMI_FD, PMI_RANK

@@ -2,7 +2,8 @@
  * wireup_impl.h - inside the wireup of a worker. wireup.c starts and ends it,
  * pmix_client.c is the PMIx client, bridges.c the bridges for PMI; world.c has the
  * place of this worker among the others, byte_exchange.c what they give each other,
- * children.c the PMIx server of programs in their children.
+ * children.c the PMIx server of programs in their children. rounds.c is for tasks that
+ * stay for several attempts.
  */
 #ifndef RAYTRAIN_WIREUP_WIREUP_IMPL_H
 #define RAYTRAIN_WIREUP_WIREUP_IMPL_H
@@ -60,6 +61,10 @@ char *wireup_host_of(const struct wireup *w, pmix_rank_t rank);
 /* The resource manager's name of this node, or else the machine's own. */
 void wireup_world_host(struct wireup *w);
 int wireup_nodes_find(struct wireup *w, struct error *err);
+
+/* -- children.c -- */
+/* The first rank of each node, in the order of nodes; malloc'ed. NULL without memory. */
+int *wireup_leaders_find(const struct wireup *w);
 
 /* -- byte_exchange.c -- */
 int wireup_blobs_share(struct wireup *w, struct error *err);
