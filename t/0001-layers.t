@@ -54,6 +54,7 @@ rooms () {
 	worker reduce session device rank wireup checkpoint
 	worker session saving device rank serve predict data convert preprocess frame backend mpi wireup protocol run checkpoint hdf5 comm config
 	worker life session rank loop backend wireup protocol run config
+	worker task rank wireup protocol run
 	worker probe gbdt session device mpi wireup rank run hdf5 comm protocol site config
 	worker gbdt loop session rank data convert preprocess frame wireup comm config
 	worker lightgbm gbdt comm config
@@ -77,6 +78,7 @@ rooms () {
 	cmd cmd/serve_workers.c crew launch local config
 	cmd cmd/raytrain-serve.c crew life http place run event config
 	cmd cmd/raytrain-worker.c command life rank loop probe protocol
+	cmd cmd/raytrain-task.c task
 	cmd cmd/raytrain-pmix.c pmix
 	cmd cmd/raytrain-keeper.c show slurm local
 	cmd inspect/follow.c protocol

@@ -8,6 +8,14 @@ src_cmd_raytrain_worker_LDADD = $(LIBRAYTRAIN)
 # An installed tree can be moved. The library of the build tree has this place, too.
 src_cmd_raytrain_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../../lib' $(PC_RPATH)
 
+# srun starts it in place of workers, if a step stays for several attempts.
+pkglibexec_PROGRAMS += src/cmd/raytrain-task
+src_cmd_raytrain_task_SOURCES = src/cmd/raytrain-task.c
+src/cmd/raytrain-task.o: AM_CPPFLAGS = $(WORKER_CPPFLAGS)
+src_cmd_raytrain_task_LDADD = $(WORKER_LIBS)
+# Only the wireup of a worker, without its libraries.
+src_cmd_raytrain_task_LDFLAGS = $(AM_LDFLAGS) -Wl,--as-needed
+
 # Local workers, and the MPI programs of a node, meet through it.
 pkglibexec_PROGRAMS += src/cmd/raytrain-pmix
 # accept() of this program alone.
