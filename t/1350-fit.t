@@ -866,7 +866,7 @@ test_expect_success 'all settings arrive in run.cfg' '
 	    run_config=RunConfig(name="all", storage_path="runs", launcher="local", verbose=0,
 	                         failure_config=FailureConfig(
 	                             max_failures=3, hang_timeout_s=50, max_preemption_failures=4,
-	                             preemption_grace_s=6.5),
+	                             preemption_grace_s=6.5, restart="same_step"),
 	                         checkpoint_config=CheckpointConfig(
 	                             num_to_keep=2, checkpoint_score_attribute="val/loss",
 	                             checkpoint_score_order="min", mode="sync"),
@@ -877,7 +877,7 @@ test_expect_success 'all settings arrive in run.cfg' '
 	"$PYTHON" settings.py 2>err && test_must_be_empty err &&
 	for line in "num_workers = \"1:2\"" "placement_strategy = \"SPREAD\"" "max_failures = 3" \
 		"hang_timeout_s = 50" "num_to_keep = 2" "checkpoint_score_order = \"min\"" \
-		"metric = \"val/loss\"" "grace_s = 7" "max_preemptions = 4" "exit_grace_s = 8" "device_collectives = \"auto\"" "seed = 5" "memory = 67108864" \
+		"metric = \"val/loss\"" "grace_s = 7" "max_preemptions = 4" "restart = \"same_step\"" "exit_grace_s = 8" "device_collectives = \"auto\"" "seed = 5" "memory = 67108864" \
 		"elastic_resize_monitor_interval_s = 7"
 	do
 		grep -F "$line" runs/all/run.cfg || { echo "no $line"; return 1; }

@@ -97,6 +97,7 @@ offers_words () {
 	2 --progress
 	3 --placement
 	3 --device-collectives
+	3 --restart
 	3 --backend
 	3 --trainer
 	EOF

@@ -242,6 +242,7 @@ static void draw_run(struct run_config *r)
     r->failure_config.hang_timeout_s = (int)draw(5);
     r->failure_config.start_timeout_s = (int)draw(50);
     r->failure_config.node_timeout_s = (int)draw(50);
+    r->failure_config.same_step = draw(2);
     r->checkpoint_config.num_to_keep = (int)draw(5);
     r->checkpoint_config.checkpoint_score_attribute = maybe_string();
     r->checkpoint_config.checkpoint_score_min = draw(2);

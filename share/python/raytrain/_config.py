@@ -294,6 +294,8 @@ class FailureConfig(_Config):
         hang_timeout_s: Workers without any progress for this time are killed.
         start_timeout_s: The time that workers may take to start.
         node_timeout_s: The time after which a silent node counts as lost.
+        restart: "new_step", the default, or "same_step": where the workers restart
+            under Slurm.
         max_preemption_failures: The number of restarts after preemptions; -1, the
             default: no limit. The key is max_preemptions.
         preemption_grace_s: The seconds that the workers have after the notice of a
@@ -302,12 +304,12 @@ class FailureConfig(_Config):
         relax_collectives_on_preemption: Only False, the default.
 
     Raises:
-        ValueError: A number is out of its range, or relax_collectives_on_preemption is
-            set.
+        ValueError: A number is out of its range, restart is another word, or
+            relax_collectives_on_preemption is set.
     """
 
     _settings = ("max_failures", "fail_fast", "reset_on_progress", "max_preemptions",
-                 "hang_timeout_s", "start_timeout_s", "node_timeout_s")
+                 "hang_timeout_s", "start_timeout_s", "node_timeout_s", "restart")
     max_failures: int
     fail_fast: bool
     reset_on_progress: bool | None
@@ -315,6 +317,7 @@ class FailureConfig(_Config):
     hang_timeout_s: float | None
     start_timeout_s: float | None
     node_timeout_s: float | None
+    restart: str | None
     preemption_grace_s: int | None
     controller_failure_limit: int
 
@@ -327,7 +330,11 @@ class FailureConfig(_Config):
                  node_timeout_s: float | None = None,
                  max_preemption_failures: int | None = None,
                  preemption_grace_s: float | None = None,
-                 relax_collectives_on_preemption: bool = False) -> None:
+                 relax_collectives_on_preemption: bool = False,
+                 restart: str | None = None) -> None:
+        if restart not in (None, "new_step", "same_step"):
+            raise ValueError('FailureConfig: restart is "new_step" or "same_step", '
+                             f"not {restart!r}")
         if relax_collectives_on_preemption:
             raise ValueError(
                 "FailureConfig: raytrain has no relax_collectives_on_preemption: "

@@ -8,6 +8,12 @@
 
 #define FIELD(member) .offset = offsetof(struct failure_config, member)
 
+static const struct config_choice restarts[] = {
+    {"new_step", NULL},
+    {"same_step", NULL},
+    {NULL, NULL},
+};
+
 static const struct config_key failure_keys[] = {
     {.name = "max_failures",
      .doc = "restarts after failures of workers, -1: no limit",
@@ -47,6 +53,11 @@ static const struct config_key failure_keys[] = {
      FIELD(node_timeout_s),
      .min = 0,
      .max = INT_MAX},
+    {.name = "restart",
+     .doc = "under Slurm, where the workers restart",
+     .type = CONFIG_WORD_BOOL,
+     FIELD(same_step),
+     .choices = restarts},
 };
 const struct config_table failure_config_table = CONFIG_TABLE(failure_keys);
 
@@ -59,6 +70,7 @@ void failure_config_init(struct failure_config *cfg)
     cfg->hang_timeout_s = 0;
     cfg->start_timeout_s = 60;
     cfg->node_timeout_s = 30;
+    cfg->same_step = false;
 }
 
 double failure_config_heartbeat_s(const struct failure_config *cfg)

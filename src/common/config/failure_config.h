@@ -14,6 +14,9 @@ struct failure_config {
     int hang_timeout_s;  /* default 0: off */
     int start_timeout_s; /* default 60; 0: no limit for the workers to start */
     int node_timeout_s;  /* default 30; 0: nodes are not watched */
+    /* Default false. Under Slurm, the next attempt starts in the step of the last one
+     * if all nodes of that are alive. */
+    bool same_step;
 };
 
 struct config_table;

@@ -285,6 +285,8 @@ const struct flag option_flags[] = {
      .batch = SUBMIT_LEFT_OUT, .of = OF_RUNS},
     {"max-failures", 0, "N", "restarts after failures (-1: no limit)",
      .key = "run_config.failure_config.max_failures"},
+    {"restart", 0, "WHERE", "under Slurm: new_step (default) or same_step",
+     .key = "run_config.failure_config.restart", .rare = true, .of = OF_RUN},
     {"stop-before-end", 0, "SECONDS", "stop ahead of the time limit (default 60)",
      .key = "run_config.stop_before_end_s", .rare = true, .of = OF_RUNS},
     {"grace", 0, "SECONDS", "how long a stop may take (default 0: any time)",
