@@ -13,6 +13,7 @@
 #ifndef RAYTRAIN_LAUNCH_LAUNCHER_H
 #define RAYTRAIN_LAUNCH_LAUNCHER_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "config/options.h"
@@ -40,6 +41,10 @@ struct launch_spec {
     /* an earlier group, or the step that contains this process, may hold resources that
      * this group needs */
     bool overlap;
+    int attempt; /* as in RAYTRAIN_ATTEMPT; read if keep is set */
+    /* Another attempt may follow in the same group: see again(). Only if the launcher
+     * has that slot, and keep_obstacle() has nothing against it. */
+    bool keep;
     /* How long workers may continue if this process dies after WORKER_STOP_SIGNAL was
      * sent to all of them; before that they die with it. */
     struct finish_terms finish;
@@ -53,6 +58,7 @@ struct launch_outcome {
     bool passes;    /* the reason may be gone at the next attempt */
     bool busy;      /* because other steps hold what it needs */
     bool stopped;   /* all ended with 0 or 75, at least one with 75 */
+    bool stays;     /* once it has ended: again() may start workers in it */
     char lost[256]; /* nodes that the launcher reports as lost, "n2,n[4-5]"; "": none */
     /* The first worker that failed, or the reason why the group was never started (srun
      * refused, exec failed). The cause is CAUSE_WORKER or CAUSE_OOM; code is
@@ -133,8 +139,21 @@ struct launcher_ops {
      * at most for the end of the `left` others, and consider the group ended. NULL:
      * nodes cannot be lost without this process. */
     int (*abandon)(struct group *g, int left, struct error *err);
+    /* An event of the workers' attempt (protocol/events.h), in order of time: a group with
+     * launch_spec.keep learns from these how its workers end. Call advance() next. NULL as
+     * for again. */
+    void (*hear)(struct group *g, const json_t *event);
+    /* Start the workers of another attempt in a group whose outcome says that it stays.
+     * spec->plan has the same nodes and workers as that of start(); argv, srun_args, show
+     * and its descriptors are not used. Never waits. -1: the group cannot be used any
+     * more, so destroy it and start another. NULL: groups do not stay. */
+    int (*again)(struct group *g, const struct launch_spec *spec, struct error *err);
     /* Frees everything; kills what still runs; leaves no process and no file behind. */
     void (*destroy)(struct group *g);
+
+    /* Why no group can stay for another attempt with these arguments: a sentence; NULL:
+     * it can. NULL as for again. */
+    const char *(*keep_obstacle)(const char *srun_args);
 
     /* ---- Nodes and earlier groups ---- */
 
