@@ -62,6 +62,11 @@ static struct place *place_of(const struct screen *s, bool is_error)
     return (struct place *)(uintptr_t)p;
 }
 
+void screen_set_log_dir(struct screen *s, const char *log_dir)
+{
+    s->log_dir = log_dir;
+}
+
 bool screen_has_block(const struct screen *s, bool is_error)
 {
     return place_of(s, is_error)->block;

@@ -16,6 +16,7 @@ struct screen;
  * error. block: standard error has a progress block. log_dir is borrowed, for the
  * message about lost lines. NULL without memory. */
 struct screen *screen_create(bool one, bool block, const char *log_dir);
+void screen_set_log_dir(struct screen *s, const char *log_dir);
 /* Does this stream go where the block is? Then only whole lines may be printed. */
 bool screen_has_block(const struct screen *s, bool is_error);
 /* Never waits. */

@@ -36,6 +36,7 @@ struct part {
 
 struct shown {
     struct shown_spec spec;
+    char *log_dir; /* that of spec */
     struct screen *screen;
     int fd, timer;
     bool paused; /* fd is out of the loop until the next tick */
@@ -308,7 +309,10 @@ int shown_create(const struct shown_spec *spec, struct shown **out, int *channel
         return error_no_memory(err);
     s->spec = *spec;
     s->fd = s->timer = -1;
-    if (shown_open(s, channel, err) == 0) {
+    s->spec.log_dir = s->log_dir = strdup(spec->log_dir);
+    if (!s->log_dir)
+        error_no_memory(err);
+    else if (shown_open(s, channel, err) == 0) {
         *out = s;
         return 0;
     }
@@ -316,6 +320,18 @@ int shown_create(const struct shown_spec *spec, struct shown **out, int *channel
         close(*channel);
     shown_destroy(s);
     return -1;
+}
+
+int shown_continue(struct shown *s, const char *log_dir, struct error *err)
+{
+    char *copy = strdup(log_dir);
+
+    if (!copy)
+        return error_no_memory(err);
+    free(s->log_dir);
+    s->spec.log_dir = s->log_dir = copy;
+    screen_set_log_dir(s->screen, copy);
+    return 0;
 }
 
 int shown_fd(const struct shown *s)
@@ -344,6 +360,25 @@ static void parts_end(struct shown *s)
         }
 }
 
+bool shown_is_idle(const struct shown *s)
+{
+    return !s || s->timer < 0;
+}
+
+void shown_flush(struct shown *s)
+{
+    if (!s || s->finished)
+        return;
+    while (!s->ended && channel_read(s))
+        continue;
+    parts_end(s);
+    if (s->lines)
+        equal_lines_flush(s->lines, true);
+    s->changed = true;
+    screen_update(s);
+    (void)ticks_begin(s, NULL);
+}
+
 void shown_finish(struct shown *s)
 {
     if (!s || s->finished)
@@ -353,12 +388,9 @@ void shown_finish(struct shown *s)
     if (s->n_held > 0)
         line_take(s, s->held, s->n_held);
     s->n_held = 0;
-    parts_end(s);
-    if (s->lines)
-        equal_lines_flush(s->lines, true);
+    shown_flush(s);
     s->finished = s->changed = true;
-    screen_update(s);
-    (void)ticks_begin(s, NULL);
+    live_tell(s);
 }
 
 bool shown_is_read(const struct shown *s)
@@ -381,5 +413,6 @@ void shown_destroy(struct shown *s)
     free(s->parts);
     equal_lines_destroy(s->lines);
     screen_destroy(s->screen);
+    free(s->log_dir);
     free(s);
 }

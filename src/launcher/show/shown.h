@@ -24,7 +24,7 @@ struct shown;
 struct shown_spec {
     const char *ranks;            /* rank_choice.h */
     const struct placement *plan; /* outlives it */
-    const char *log_dir;          /* for messages; outlives it */
+    const char *log_dir;          /* for messages */
     struct event_loop *loop;
     bool block;       /* a progress block is drawn on standard error */
     /* standard output is used for something else: all goes to standard error */
@@ -45,6 +45,12 @@ int shown_fd(const struct shown *s);
 bool shown_ended(const struct shown *s);
 /* Was all output shown? False if lines were lost. */
 bool shown_whole(const struct shown *s);
+/* For workers of another attempt, which write into the same channel. */
+int shown_continue(struct shown *s, const char *log_dir, struct error *err);
+/* Has nothing arrived for a moment? NULL is fine. */
+bool shown_is_idle(const struct shown *s);
+/* Print what has arrived, even a line without a newline. NULL is fine. */
+void shown_flush(struct shown *s);
 /* Call it after the workers have ended: prints what is left, even a line without a
  * newline. NULL is fine. */
 void shown_finish(struct shown *s);

@@ -57,20 +57,42 @@ static int rank_of_environment(void)
     return -1;
 }
 
-/* Open the log of standard output; Slurm or the local launcher has opened that of
- * standard error. */
+static int log_open(const char *log_dir, const char *stem, struct error *err)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    if ((size_t)snprintf(path, sizeof path, "%s/%s.out", log_dir, stem) >= sizeof path)
+        return error_set(err, RAYTRAIN_ESTORAGE, "the path of a log is too long: %s",
+                         log_dir);
+    fd = open(path, FS_WRITE | O_CREAT | O_APPEND, 0666);
+    return fd < 0 ? fs_error(err, "open", path) : fd;
+}
+
+/* The log directory of the attempt that the environment names. */
+static char *attempt_log_dir(void)
+{
+    const char *run = getenv("RAYTRAIN_RUN_DIR"), *attempt = getenv("RAYTRAIN_ATTEMPT");
+
+    return run && attempt ? run_dir_log_dir(run, atoi(attempt)) : NULL;
+}
+
+/* Open the log of standard output; that of standard error is open. */
 static int out_log_open(char *const *argv, int rank, struct error *err)
 {
     const char *node = strcmp(argv[2], "-") == 0 ? getenv("SLURMD_NODENAME") : argv[2];
-    char stem[RUN_DIR_LOG_NAME_MAX], path[PATH_MAX];
+    char stem[RUN_DIR_LOG_NAME_MAX];
+    char *log_dir = *argv[3] ? strdup(argv[3]) : attempt_log_dir();
     int fd;
 
+    if (!log_dir)
+        return error_set(err, RAYTRAIN_EUSAGE,
+                         "the directory of the logs is unknown; type: raytrain-run "
+                         "PROGRAM");
     run_dir_log_name(atoi(argv[1]), rank, node ? node : "unknown", stem);
-    if ((size_t)snprintf(path, sizeof path, "%s/%s.out", argv[3], stem) >= sizeof path)
-        return error_set(err, RAYTRAIN_ESTORAGE, "the path of a log is too long: %s",
-                         argv[3]);
-    fd = open(path, FS_WRITE | O_CREAT | O_APPEND, 0666);
-    return fd < 0 ? fs_error(err, "open", path) : fd;
+    fd = log_open(log_dir, stem, err);
+    free(log_dir);
+    return fd;
 }
 
 /* The environment without the variables that identify a worker's processes, but with

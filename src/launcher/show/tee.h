@@ -4,7 +4,8 @@
  *
  *     raytrain-keeper show RANKS WORKERS NODE LOG_DIR PROGRAM [ARG...]
  *
- * is started in place of the worker, and becomes the worker. Its standard error is the
+ * is started in place of the worker, and becomes the worker. LOG_DIR "": that of the
+ * attempt in its environment (protocol/worker_env.h). Its standard error is the
  * worker's log, and its standard output the channel to raytrain-run. If its rank is
  * shown, it first starts the process
  *
