@@ -2,12 +2,13 @@
  * raytrain-keeper.c - processes beside the workers.
  *
  *     raytrain-keeper local BEFORE
- *     raytrain-keeper step MESSAGES OUTPUT srun [ARG...]
+ *     raytrain-keeper step MESSAGES OUTPUT lines|silent srun [ARG...]
  *
  * end the workers if raytrain-run is killed: local ones (launcher/local/keeper.h), or
  * those of the step of an srun that it starts (launcher/slurm/step_keeper.h). The
  * standard input is a socket to raytrain-run. BEFORE is how many keepers raytrain-run
- * has started before; MESSAGES and OUTPUT are descriptors.
+ * has started before; MESSAGES and OUTPUT are descriptors; "lines": raytrain-run sends
+ * lines for the standard input of the step.
  *
  *     raytrain-keeper show RANKS WORKERS NODE LOG_DIR PROGRAM [ARG...]
  *     raytrain-keeper tee RANK WORKER_PID
@@ -40,8 +41,9 @@ int main(int argc, char *argv[])
         fprintf(stderr, "raytrain-keeper: %s\n", err.text);
         return error_exit_status(err.code);
     }
-    if (is_socket && argc > 4 && strcmp(argv[1], "step") == 0) {
-        step_keeper_run(atoi(argv[2]), atoi(argv[3]), argv + 4, &err);
+    if (is_socket && argc > 5 && strcmp(argv[1], "step") == 0) {
+        step_keeper_run(atoi(argv[2]), atoi(argv[3]), strcmp(argv[4], "lines") == 0,
+                        argv + 5, &err);
         fprintf(stderr, "raytrain-keeper: %s\n", err.text);
         return 1;
     }

@@ -15,6 +15,12 @@
  * the group. The step stays listed and keeps its CPUs: later groups must share them
  * with it (--overlap).
  *
+ * A group that is kept (launch_spec.keep) is a step of raytrain-task, which starts the
+ * workers of one attempt after the other. The tasks report a worker that has failed by
+ * an event, kill the others by order ("end 4"), report the end of all, again by an
+ * event, and then wait for the next order ("begin 5" or "leave"). If anything else
+ * happens, the step is killed as above.
+ *
  * One epoll descriptor covers srun's messages, srun, scancel and the timer.
  */
 #include "config.h"
@@ -33,6 +39,7 @@
 #include <unistd.h>
 
 #include "launch/launcher.h"
+#include "protocol/events.h"
 #include "protocol/worker_env.h"
 #include "protocol/worker_record.h"
 #include "slurm/job.h"
@@ -69,6 +76,17 @@ extern char **environ;
 #define ABANDON_WAIT_S   3         /* for workers on live nodes, when others are lost */
 #define DESTROY_WAIT_S   15        /* in destroy(), for the end of the step */
 #define HURRIED_WAIT_S   1.0       /* the same after a request to stop */
+#define END_WAIT_S       5   /* for the tasks of a kept step to kill their workers */
+#define LEAVE_WAIT_S     5   /* for the end of a kept step without workers */
+#define STEP_ATTEMPTS    100 /* in one step: PMIx keeps what each has published */
+
+/* Of a group that is kept. */
+enum step_phase {
+    STEP_RUNS,   /* workers run; also the phase of all other groups */
+    STEP_ENDS,   /* the tasks were ordered to kill them */
+    STEP_IDLE,   /* no worker is left, and the tasks wait */
+    STEP_LEAVES, /* the tasks were ordered to exit */
+};
 
 struct group {
     struct placement plan; /* a copy */
@@ -92,6 +110,12 @@ struct group {
     double abandoned_until;    /* when to stop waiting for those, too */
     int pending_signal;        /* sent after all tasks have started; 0: none */
     bool stop_sent;            /* a request to stop, by srun or scancel */
+    bool stop_asked;           /* slurm_signal() was called for one */
+    bool keep;                 /* of launch_spec */
+    enum step_phase phase;
+    int attempt;       /* its number */
+    int attempts;      /* that have run in this step */
+    double ends_until; /* of STEP_ENDS */
 };
 
 static bool slurm_usable(void)
@@ -224,8 +248,90 @@ static void timer_check(struct group *g)
 {
     uint64_t times;
 
-    if (read(g->timer_fd, &times, sizeof times) == sizeof times && !g->gone)
+    if (read(g->timer_fd, &times, sizeof times) == sizeof times && !g->gone &&
+        g->ending)
         kill_attempt(g, NULL);
+}
+
+/* ---- Attempts in one step ---- */
+
+static int order_send(struct group *g, const char *what, struct error *err)
+{
+    char line[STEP_LINE_MAX];
+
+    snprintf(line, sizeof line, "%s %d\n", what, g->attempt);
+    return step_keeper_say(&g->srun, line, err);
+}
+
+/* Are all tasks of the step alive, as far as is known? */
+static bool tasks_live(const struct group *g)
+{
+    return g->keep && !g->gone && !g->ending && !g->abandoned && g->watch.ended == 0 &&
+           !g->watch.refused && !g->watch.cancelled && !g->watch.outcome.lost[0];
+}
+
+/* Order the tasks to kill the workers, and set a limit. */
+static int workers_end(struct group *g, struct error *err)
+{
+    struct itimerspec once = {.it_value.tv_sec = END_WAIT_S};
+
+    if (order_send(g, "end", err) < 0 ||
+        timerfd_settime(g->timer_fd, 0, &once, NULL) < 0)
+        return -1;
+    g->phase = STEP_ENDS;
+    g->watch.killing = true;
+    g->ends_until = clock_now() + END_WAIT_S;
+    return 0;
+}
+
+/* After a worker has failed. Workers that have been asked to stop are the last ones of
+ * the run: their step ends, too. */
+static int attempt_end(struct group *g, struct error *err)
+{
+    if (g->phase == STEP_IDLE || g->phase == STEP_LEAVES)
+        return 0;
+    if (tasks_live(g) && g->phase == STEP_ENDS && clock_now() < g->ends_until)
+        return 0;
+    if (tasks_live(g) && g->phase == STEP_RUNS && !g->stop_asked &&
+        workers_end(g, NULL) == 0)
+        return 0;
+    g->phase = STEP_RUNS;
+    return step_end(g, err);
+}
+
+static void worker_failed(struct group *g, const json_t *event)
+{
+    const char *host = json_string_value(json_object_get(event, "host"));
+    const json_t *rank = json_object_get(event, "rank");
+    const struct worker_report report = {
+        .rank = json_is_integer(rank) ? (int)json_integer_value(rank) : -1,
+        .exit_status = (int)json_integer_value(json_object_get(event, "exit_status")),
+        .signal = (int)json_integer_value(json_object_get(event, "signal")),
+        .oom = json_is_true(json_object_get(event, "oom")),
+        .host = host ? host : ""};
+
+    step_watch_worker(&g->watch, &report);
+}
+
+static void slurm_hear(struct group *g, const json_t *event)
+{
+    const char *kind = json_string_value(json_object_get(event, "kind"));
+
+    if (!g->keep || !kind || g->phase == STEP_IDLE)
+        return;
+    if (strcmp(kind, EVENT_TASK_FAILED) == 0)
+        worker_failed(g, event);
+    else if (strcmp(kind, EVENT_ATTEMPT_OVER) == 0 && g->phase == STEP_ENDS &&
+             tasks_live(g))
+        g->phase = STEP_IDLE;
+}
+
+static const char *slurm_keep_obstacle(const char *srun_args)
+{
+    return slurm_step_takes_input(srun_args)
+               ? "--input or --pty of --srun-args takes the standard input of the "
+                 "step, which carries the orders to restart"
+               : NULL;
 }
 
 /* ---- Messages of srun ---- */
@@ -419,6 +525,13 @@ static void group_finish(struct group *g)
     outcome_explain(g, &g->watch.outcome);
 }
 
+/* The end of an attempt whose step stays. */
+static void attempt_finish(struct group *g)
+{
+    step_watch_finish(&g->watch, 0, &g->plan);
+    g->watch.outcome.stays = true;
+}
+
 static int slurm_abandon(struct group *g, int left, struct error *err)
 {
     g->abandoned = true;
@@ -441,7 +554,7 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
     send_pending_signal(g);
     finish_allow(g);
     if (g->watch.outcome.failed || g->watch.refused)
-        step_end(g, err);
+        attempt_end(g, err);
     if (g->watch.outcome.lost[0] && !g->abandoned)
         slurm_abandon(g, tasks_left(g), err);
     else if (g->watch.outcome.lost[0] && tasks_left(g) < g->left)
@@ -452,8 +565,10 @@ static int slurm_advance(struct group *g, bool *done, struct launch_outcome *out
         !g->abandoned && step_is_known(g))
         step_cancel(g, err);
     /* scancel would wait for lost nodes: do not wait for scancel then. */
-    *done = g->gone && (g->scancel.pid == 0 || g->abandoned);
-    if (*done)
+    *done = g->phase == STEP_IDLE || (g->gone && (g->scancel.pid == 0 || g->abandoned));
+    if (g->phase == STEP_IDLE)
+        attempt_finish(g);
+    else if (*done)
         group_finish(g);
     *outcome = g->watch.outcome;
     return 0;
@@ -476,6 +591,7 @@ static int slurm_signal(struct group *g, int sig, struct error *err)
     if (sig != WORKER_STOP_SIGNAL)
         return g->watch.started > 0 || step_is_recorded(g) ? step_signal(g, sig, err)
                                                            : 0;
+    g->stop_asked = true;
     g->pending_signal = sig;
     send_pending_signal(g);
     finish_allow(g);
@@ -489,9 +605,9 @@ static int slurm_kill(struct group *g, struct error *err)
     return step_kill(g, err);
 }
 
-static void wait_gone(struct group *g)
+static void wait_gone(struct group *g, double seconds)
 {
-    double until = clock_now() + DESTROY_WAIT_S, left;
+    double until = clock_now() + seconds, left;
     struct launch_outcome outcome;
     bool done = false, hurried = false;
 
@@ -517,15 +633,26 @@ static void close_fd(int fd)
         close(fd);
 }
 
+/* The tasks of a step without workers exit when they are asked to. */
+static void step_leave(struct group *g)
+{
+    g->phase = STEP_LEAVES;
+    if (step_keeper_say(&g->srun, "leave\n", NULL) == 0)
+        wait_gone(g, LEAVE_WAIT_S);
+    g->phase = STEP_RUNS;
+}
+
 static void slurm_destroy(struct group *g)
 {
     int saved = errno;
 
     if (!g)
         return;
+    if (g->srun.process.pid > 0 && g->phase == STEP_IDLE)
+        step_leave(g);
     if (g->srun.process.pid > 0) {
         slurm_kill(g, NULL);
-        wait_gone(g);
+        wait_gone(g, DESTROY_WAIT_S);
     }
     step_keeper_clear(&g->srun);
     child_clear(&g->scancel);
@@ -551,6 +678,9 @@ static int group_create(const struct launch_spec *spec, struct group **out,
     g->srun = (struct step_keeper)STEP_KEEPER_INIT;
     g->scancel = (struct child)CHILD_INIT;
     g->finish = spec->finish;
+    g->keep = spec->keep;
+    g->attempt = spec->attempt;
+    g->attempts = 1;
     g->message_fd = -1;
     step_watch_init(&g->watch, spec->plan->workers);
     g->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -573,7 +703,8 @@ static int group_srun_start(struct group *g, const struct launch_spec *spec,
     const struct step_output output = {spec->show ? spec->channel : -1,
                                        spec->show ? spec->reader : -1};
 
-    if (step_keeper_start(&g->srun, argv, env, output, &g->message_fd, err) < 0)
+    if (step_keeper_start(&g->srun, argv, env, output, g->keep, &g->message_fd, err) <
+        0)
         return error_prefix(err, "cannot start the workers");
     if (watch_fd(g->epoll_fd, g->message_fd, err) < 0 ||
         watch_fd(g->epoll_fd, g->timer_fd, err) < 0)
@@ -632,6 +763,31 @@ static int slurm_start(const struct launch_spec *spec, struct group **out,
     return rc;
 }
 
+/* What happened to the step since the end of the last attempt is seen here. */
+static int slurm_again(struct group *g, const struct launch_spec *spec,
+                       struct error *err)
+{
+    char *log_dir;
+
+    messages_read(g);
+    if (reap(g, err) < 0)
+        return -1;
+    if (g->phase != STEP_IDLE || !tasks_live(g) || g->attempts >= STEP_ATTEMPTS)
+        return error_set(err, RAYTRAIN_ECOMM, "the step has ended");
+    if (!(log_dir = strdup(spec->log_dir)))
+        return error_set(err, RAYTRAIN_ENOMEM, "out of memory for a step");
+    free(g->log_dir);
+    g->log_dir = log_dir;
+    g->finish = spec->finish;
+    g->attempt = spec->attempt;
+    g->attempts++;
+    g->phase = STEP_RUNS;
+    g->stop_asked = g->stop_sent = false;
+    g->pending_signal = 0;
+    step_watch_again(&g->watch);
+    return order_send(g, "begin", err);
+}
+
 const struct launcher_ops launcher_slurm = {
     .usable = slurm_usable,
     .check_start = slurm_check_start,
@@ -649,7 +805,10 @@ const struct launcher_ops launcher_slurm = {
     .signal = slurm_signal,
     .kill = slurm_kill,
     .abandon = slurm_abandon,
+    .hear = slurm_hear,
+    .again = slurm_again,
     .destroy = slurm_destroy,
+    .keep_obstacle = slurm_keep_obstacle,
     .ask = slurm_probe_ask,
     .leftovers = slurm_job_step_nodes,
     .await_ready = slurm_await_ready,

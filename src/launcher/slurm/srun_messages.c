@@ -131,6 +131,25 @@ static void task_failed(struct step_watch *w, struct field host, int first, int 
         field_copy(host, w->outcome.failure.host, sizeof w->outcome.failure.host);
 }
 
+void step_watch_worker(struct step_watch *w, const struct worker_report *report)
+{
+    const struct field host = {.text = report->host, .length = strlen(report->host)};
+    int status = report->oom      ? SIGKILL
+                 : report->signal ? report->signal
+                                  : report->exit_status << 8;
+
+    w->oom = w->oom || report->oom;
+    if (report->rank >= 0 && report->rank < w->workers)
+        task_failed(w, host, report->rank, status);
+}
+
+void step_watch_again(struct step_watch *w)
+{
+    w->crashed = w->killing = w->oom = false;
+    w->outcome = (struct launch_outcome){.failure = FAILURE_UNKNOWN};
+    w->suspect = -1;
+}
+
 static void on_tasks_end(struct step_watch *w, const struct fields *f, const char *line)
 {
     const char *how = f->at[2].text;

@@ -38,6 +38,15 @@ struct step_watch {
 void step_watch_init(struct step_watch *w, int workers);
 /* One line, without its newline. */
 void step_watch_line(struct step_watch *w, const char *line);
+/* What a task that outlives its worker says about the end of the worker. */
+struct worker_report {
+    int rank, exit_status, signal;
+    bool oom;
+    const char *host;
+};
+void step_watch_worker(struct step_watch *w, const struct worker_report *report);
+/* Another attempt starts in the step. */
+void step_watch_again(struct step_watch *w);
 /*
  * srun has ended with this wait status: complete the outcome. If the host of the rank
  * was not reported, it is taken from the plan.

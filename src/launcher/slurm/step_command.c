@@ -10,6 +10,7 @@
 
 #include "slurm/step_command.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "slurm/mpi_plugins.h"
 #include "util/argv.h"
 #include "util/hostlist.h"
+#include "util/installed.h"
 #include "util/quote.h"
 
 #define MIB           (1024ull * 1024)
@@ -363,12 +365,12 @@ static int step_log_append(const char *option, const char *name,
 }
 
 /* If output is shown, srun's output carries it to this process, and each worker opens
- * its log itself. */
+ * its log itself. The tasks of a group that is kept read orders from srun's input. */
 static int append_files(const struct launch_spec *spec, char ***argv, struct error *err)
 {
     bool each = spec->plan->workers <= RUN_DIR_RANK_LOGS_MAX;
 
-    if (argv_append(argv, "--input=/dev/null", err) < 0)
+    if (!spec->keep && argv_append(argv, "--input=/dev/null", err) < 0)
         return -1;
     if (!spec->show &&
         step_log_append("--output", each ? "rank-%5t.out" : "node-%N.out", spec, argv,
@@ -388,6 +390,29 @@ static const char *const step_words[] = {
     "srun",         SLURM_MPI_OPTION, "--verbose", "--kill-on-bad-exit=0",
     "--export=ALL", "--wait=0",
 };
+
+/* Is it this long option of srun, perhaps abbreviated to `least` bytes? */
+static bool names_option(const char *arg, const char *option, size_t least)
+{
+    size_t n = strcspn(arg, "=");
+
+    return n >= least && n <= strlen(option) && strncmp(arg, option, n) == 0;
+}
+
+bool slurm_step_takes_input(const char *srun_args)
+{
+    char **args = NULL;
+    bool found = false;
+
+    if (!srun_args || argv_split(srun_args, &args, NULL) < 0)
+        return false;
+    for (size_t i = 0; args && args[i] && !found; i++)
+        found = names_option(args[i], "--input", strlen("--inp")) ||
+                names_option(args[i], "--pty", strlen("--pt")) ||
+                strncmp(args[i], "-i", 2) == 0;
+    argv_free(args);
+    return found;
+}
 
 /* pyxis would put the task itself, raytrain-worker, into an image. */
 static int image_refuse(char *const *args, struct error *err)
@@ -415,16 +440,28 @@ static int append_srun_args(const char *text, char ***argv, struct error *err)
     return 0;
 }
 
+/* raytrain-task starts the rest of the command, once for each attempt. */
+static int append_task(char ***argv, struct error *err)
+{
+    char program[PATH_MAX];
+
+    if (installed_program("raytrain-task", program, sizeof program, err) < 0)
+        return -1;
+    return argv_append(argv, program, err);
+}
+
 static int append_worker(const struct launch_spec *spec, char ***argv,
                          struct error *err)
 {
     char **shown = NULL;
     int rc;
 
+    if (spec->keep && append_task(argv, err) < 0)
+        return -1;
     if (!spec->show)
         return argv_append_all(argv, spec->argv, err);
-    rc = tee_command(spec->show, spec->plan->workers, "", spec->log_dir, spec->argv,
-                     &shown, err);
+    rc = tee_command(spec->show, spec->plan->workers, "",
+                     spec->keep ? "" : spec->log_dir, spec->argv, &shown, err);
     if (rc == 0)
         rc = argv_append_all(argv, shown, err);
     argv_free(shown);

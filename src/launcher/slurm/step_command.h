@@ -11,6 +11,9 @@
  * be split, RAYTRAIN_EINVAL for a log directory that Slurm cannot write to. */
 int slurm_step_argv(const struct launch_spec *spec, char ***argv, struct error *err);
 
+/* Do these arguments of srun decide where the standard input of the step comes from? */
+bool slurm_step_takes_input(const char *srun_args);
+
 /* A file in the log directory: the list of nodes, if it is too long for a command line.
  * It is kept as part of the record. */
 #define SLURM_STEP_HOSTS "hosts"

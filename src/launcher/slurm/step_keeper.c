@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,23 +16,24 @@
 #include "util/argv.h"
 #include "util/installed.h"
 
-static int arguments_make(char *const *srun, int messages, int output, char ***argv,
-                          struct error *err)
+static int arguments_make(char *const *srun, int messages, int output, bool lines,
+                          char ***argv, struct error *err)
 {
     char program[PATH_MAX];
 
     if (installed_program("raytrain-keeper", program, sizeof program, err) < 0 ||
         argv_append(argv, program, err) < 0 || argv_append(argv, "step", err) < 0 ||
         argv_appendf(argv, err, "%d", messages) < 0 ||
-        argv_appendf(argv, err, "%d", output) < 0)
+        argv_appendf(argv, err, "%d", output) < 0 ||
+        argv_append(argv, lines ? "lines" : "silent", err) < 0)
         return -1;
     return argv_append_all(argv, srun, err);
 }
 
 /* Gives the keeper the pipe of srun's messages and one end of the socket. */
 static int process_start(struct step_keeper *k, char *const *srun, char *const *env,
-                         struct step_output output, const int pipe[2], int socket,
-                         struct error *err)
+                         struct step_output output, bool lines, const int pipe[2],
+                         int socket, struct error *err)
 {
     struct child_spec spec = {.env = env,
                               .in = socket,
@@ -41,7 +43,7 @@ static int process_start(struct step_keeper *k, char *const *srun, char *const *
                               .kept_too = output.reader,
                               .own_session = true};
     char **argv = NULL;
-    int rc = arguments_make(srun, pipe[0], output.reader, &argv, err);
+    int rc = arguments_make(srun, pipe[0], output.reader, lines, &argv, err);
 
     spec.argv = argv;
     if (rc == 0)
@@ -67,7 +69,8 @@ static int pipe_make(int ends[2], struct error *err)
 }
 
 int step_keeper_start(struct step_keeper *k, char *const *srun, char *const *env,
-                      struct step_output output, int *messages, struct error *err)
+                      struct step_output output, bool lines, int *messages,
+                      struct error *err)
 {
     int ends[2], sockets[2], rc;
 
@@ -82,7 +85,7 @@ int step_keeper_start(struct step_keeper *k, char *const *srun, char *const *env
     }
     k->socket = sockets[0];
     *messages = ends[0];
-    rc = process_start(k, srun, env, output, ends, sockets[1], err);
+    rc = process_start(k, srun, env, output, lines, ends, sockets[1], err);
     close(sockets[1]);
     close(ends[1]);
     return rc;
@@ -97,6 +100,17 @@ int step_keeper_signal(const struct step_keeper *k, int sig, struct error *err)
         errno == EPIPE || errno == ECONNRESET)
         return 0;
     return error_set(err, RAYTRAIN_EFAILED, "cannot send signal %d to srun: %s", sig,
+                     strerror(errno));
+}
+
+int step_keeper_say(const struct step_keeper *k, const char *line, struct error *err)
+{
+    char text[STEP_LINE_MAX] = "";
+
+    snprintf(text, sizeof text, "%s", line);
+    if (send(k->socket, text, sizeof text, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+        return 0;
+    return error_set(err, RAYTRAIN_ECOMM, "cannot send the tasks an order: %s",
                      strerror(errno));
 }
 
