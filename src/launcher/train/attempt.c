@@ -22,8 +22,11 @@
 #include "util/fault.h"
 
 #define FOLLOW_S       0.2  /* how often the files that workers append to are read */
+#define HEAR_S         0.05 /* how often events are read by which a group ends */
+#define HEAR_SOON_S    0.01 /* the same, after a worker has failed */
 #define RECORD_WAIT_S  15.0 /* for the workers' record, after they are gone */
 #define OUTPUT_WAIT_S  2.0  /* for output, after the workers are gone */
+#define OUTPUT_FLUSH_S 0.2  /* for output, if the channel stays open */
 #define SHOWN_WAIT_S   5.0  /* for a terminal that has not accepted all of it */
 #define RECORD_EARLY_S 2.0  /* if they never came together */
 
@@ -56,6 +59,7 @@ static void on_event(void *arg, const json_t *event)
     const char *kind = json_string_value(json_object_get(event, "kind"));
     bool restored = json_is_string(checkpoint);
 
+    worker_group_hear(a->group, event);
     if (kind && strcmp(kind, EVENT_JOINED) == 0) {
         a->view.joined = true;
         return;
@@ -273,17 +277,48 @@ static int on_group(void *arg, struct error *err)
     return 0;
 }
 
+static int on_hear(void *arg, struct error *err)
+{
+    struct attempt *a = arg;
+
+    (void)err;
+    events_take(a->log_dir, on_event, a);
+    return 0;
+}
+
+/* A group that learns from events how its workers end hears them more often. */
+static int hear_every(struct attempt *a, double seconds, struct error *err)
+{
+    if (!worker_group_hears(a->group))
+        return 0;
+    event_loop_remove(a->run->loop, a->hear_timer);
+    return event_loop_every(a->run->loop, seconds, on_hear, a, &a->hear_timer, err);
+}
+
 static int group_advance(struct attempt *a, struct error *err)
 {
     if (a->done)
         return 0;
     if (worker_group_advance(a->group, &a->done, &a->outcome, err) < 0)
         return -1;
-    if (a->outcome.failed && a->view.failing == 0)
+    if (a->outcome.failed && a->view.failing == 0) {
         a->view.failing = clock_now();
+        if (hear_every(a, HEAR_SOON_S, err) < 0)
+            return -1;
+    }
     if (a->done)
         event_loop_remove(a->run->loop, a->fd);
     return 0;
+}
+
+/* The channel stays: what arrives later is shown during the next attempt, or at the end
+ * of the group. */
+static bool output_is_flushed(struct attempt *a, double waited)
+{
+    if (!shown_is_idle(a->shown) && waited < OUTPUT_FLUSH_S)
+        return false;
+    shown_flush(a->shown);
+    return true;
 }
 
 /* Has all output of the workers been shown? The wait is limited for a terminal that is
@@ -295,6 +330,8 @@ static bool output_is_known(struct attempt *a)
     if (a->gone == 0)
         a->gone = clock_now();
     waited = clock_now() - a->gone;
+    if (a->outcome.stays)
+        return output_is_flushed(a, waited);
     if (!shown_ended(a->shown) && !a->run->stop.hurried && waited < OUTPUT_WAIT_S)
         return false;
     shown_finish(a->shown);
@@ -330,9 +367,11 @@ static int attempt_watch(struct attempt *a, struct error *err)
 
     a->fd = worker_group_fd(a->group);
     if (event_loop_every(loop, FOLLOW_S, on_tick, a, &timer, err) == 0 &&
+        hear_every(a, HEAR_S, err) == 0 &&
         event_loop_add(loop, a->fd, on_group, a, err) == 0)
         rc = turns(a, err);
     event_loop_remove(loop, timer);
+    event_loop_remove(loop, a->hear_timer);
     event_loop_remove(loop, a->fd);
     if (rc == 0) {
         follow(a);
@@ -353,6 +392,8 @@ static int record_begin(struct attempt *a, struct error *err)
                                run->progress_before);
     if (!a->record ||
         (batch && attempt_job_set(a->record, batch->job_id(), batch->restarts()) < 0) ||
+        (a->same_step &&
+         json_object_set_new(a->record, ATTEMPT_SAME_STEP_KEY, json_true()) < 0) ||
         (a->number == 0 && run->start.known &&
          json_object_set_new(a->record, RUN_START_KEY, run_start_json(&run->start)) <
              0))
@@ -411,6 +452,7 @@ int attempt_run(struct run *run, int number, int64_t from,
 {
     struct attempt a = {.run = run,
                         .number = number,
+                        .hear_timer = -1,
                         .reports = reports,
                         .outcome.failure = FAILURE_UNKNOWN,
                         .failure = FAILURE_UNKNOWN,
@@ -423,8 +465,12 @@ int attempt_run(struct run *run, int number, int64_t from,
         rc = record_end(&a, end, err);
     watch_set_destroy(a.watches);
     json_decref(a.record);
-    worker_group_destroy(a.group);
-    shown_destroy(a.shown);
+    if (rc == 0 && a.outcome.stays) {
+        kept_group_put(&run->kept, a.group, a.shown, &run->plan, run->loop);
+    } else {
+        worker_group_destroy(a.group);
+        shown_destroy(a.shown);
+    }
     free(a.log_dir);
     return rc;
 }

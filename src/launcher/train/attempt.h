@@ -27,7 +27,9 @@ struct attempt {
     int number;
     struct metrics_collector *reports; /* borrowed */
     struct worker_group *group;
-    int fd; /* the group's, until it is done */
+    bool same_step; /* the group was that of the attempt before */
+    int fd;         /* the group's, until it is done */
+    int hear_timer; /* for events of a group that hears them; -1: none */
     char *log_dir;
     json_t *record; /* attempt_record.h */
     struct watch_view view;

@@ -51,14 +51,15 @@ static bool survey_wait(void *run, double seconds)
 }
 
 /* Workers may have failed because a node has died. If not, the next attempt should
- * still avoid nodes that cannot start workers. */
+ * still avoid nodes that cannot start workers. The tasks of a group that stays have just
+ * answered on all nodes. */
 static void nodes_survey(struct attempt *a)
 {
     const struct launch_outcome *o = &a->outcome;
     struct failure finding;
     size_t used;
 
-    if (!a->run->launcher->ask || !o->failed || a->view.stopping ||
+    if (!a->run->launcher->ask || !o->failed || o->stays || a->view.stopping ||
         a->run->stop.count ||
         a->run->cfg->run_config.failure_config.node_timeout_s == 0 ||
         !node_survey(&a->view, survey_wait, a->run, &finding) || a->ended)

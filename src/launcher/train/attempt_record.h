@@ -12,6 +12,7 @@
  *    (run/run_start.h),
  *    "job", "restarts": in a job of a batch system, its id, and how often it had been
  *    requeued,
+ *    "same_step": true if it ran in the job step of the attempt before,
  *    "progress_before": when the launcher began, the iteration of the newest checkpoint
  *    of the run, -1 without one, or how many parts of a prediction there were,
  *    "message", "rank", "host", "signal", "exit_status": unless it has finished, the
@@ -27,6 +28,8 @@
 
 #include "launch/placement.h"
 #include "util/error.h"
+
+#define ATTEMPT_SAME_STEP_KEY "same_step"
 
 /* A record of an attempt that has just started; NULL without memory. The caller
  * decrefs. */

@@ -66,6 +66,13 @@ static const char *shown_ranks(const struct run *run)
     return rank_choice_count(ranks, run->plan.workers) > 0 ? ranks : NULL;
 }
 
+/* May another attempt start in the group of this one? */
+static bool group_is_kept(const struct run *run)
+{
+    return run->cfg->run_config.failure_config.same_step && run->launcher->again &&
+           !run->launcher->keep_obstacle(run->opt->srun_args);
+}
+
 static struct launch_spec launch_spec_of(const struct run *run, char *const *argv,
                                          const char *log_dir)
 {
@@ -82,6 +89,7 @@ static struct launch_spec launch_spec_of(const struct run *run, char *const *arg
         .reader = -1,
         .scaling = &run->cfg->scaling_config,
         .overlap = run->overlap,
+        .keep = group_is_kept(run),
         .finish = {.seconds = grace_s > 0 ? grace_s : FINISH_MAX_S,
                    .run_dir = run->dir,
                    .lock = run->lock},
@@ -199,11 +207,34 @@ static int shown_begin(struct attempt *a, struct launch_spec *spec, struct error
 
 /* ---- The start ---- */
 
+/* In the group of the last attempt, if that stays. */
+static bool group_continue(struct attempt *a, const struct launch_spec *spec)
+{
+    struct kept_group *kept = &a->run->kept;
+
+    if (!kept_group_take(kept, spec->plan, &a->group, &a->shown))
+        return false;
+    if ((!a->shown || shown_continue(a->shown, a->log_dir, NULL) == 0) &&
+        worker_group_again(a->group, spec, NULL) == 0) {
+        a->same_step = true;
+        return true;
+    }
+    kept_group_put(kept, a->group, a->shown, spec->plan, a->run->loop);
+    kept_group_clear(kept);
+    a->group = NULL;
+    a->shown = NULL;
+    return false;
+}
+
 static int group_start(struct attempt *a, char *const *argv, struct error *err)
 {
     struct launch_spec spec = launch_spec_of(a->run, argv, a->log_dir);
-    int rc = shown_begin(a, &spec, err);
+    int rc;
 
+    spec.attempt = a->number;
+    if (group_continue(a, &spec))
+        return 0;
+    rc = shown_begin(a, &spec, err);
     if (rc == 0)
         rc = worker_group_start(a->run->launcher, &spec, a->run->planner, &a->group,
                                 err);

@@ -359,12 +359,27 @@ static void preemption_count(struct backend_executor *ex, struct run_outcome *ou
         out->used_up = !restart_policy_preempted(&ex->policy, 1);
 }
 
+/* A wish for restarts in the same step that cannot be met is answered once. */
+static void keep_note(const struct run *run)
+{
+    const struct launcher_ops *launcher = run->launcher;
+    const char *why = "this launcher starts workers without a step";
+
+    if (!run->cfg->run_config.failure_config.same_step || run->opt->quiet)
+        return;
+    if (launcher->again)
+        why = launcher->keep_obstacle(run->opt->srun_args);
+    if (why)
+        callback_note(run->callbacks, "restart = \"same_step\" has no effect: %s", why);
+}
+
 static int executor_attempts_make(struct backend_executor *ex, struct run_outcome *out,
                                   struct error *err)
 {
     int rc;
 
     previous_tidy(ex->run, ex->number - 1);
+    keep_note(ex->run);
     restart_policy_init(&ex->policy, &ex->run->cfg->run_config.failure_config,
                         checkpoint_manager_newest(ex->run->dir));
     if (!preemptions_recall(ex, out))
@@ -375,6 +390,7 @@ static int executor_attempts_make(struct backend_executor *ex, struct run_outcom
         if (rc == 0)
             rc = attempt_prepare(ex, out, err);
     } while (rc > 0);
+    kept_group_clear(&ex->run->kept);
     preemption_count(ex, out);
     if (rc < 0 || !ex->end.left_together)
         replica_cleanup(ex->run);

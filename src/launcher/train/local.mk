@@ -12,6 +12,7 @@ liblauncher_a_SOURCES += \
 	src/launcher/train/failure_diagnosis.c \
 	src/launcher/train/failure_diagnosis.h \
 	src/launcher/train/gpu_error.c src/launcher/train/gpu_error.h \
+	src/launcher/train/kept_group.c src/launcher/train/kept_group.h \
 	src/launcher/train/made_rows.c src/launcher/train/made_rows.h \
 	src/launcher/train/reconfigure.c src/launcher/train/reconfigure.h \
 	src/launcher/train/replica_cleanup.c src/launcher/train/replica_cleanup.h \

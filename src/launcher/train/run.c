@@ -31,6 +31,7 @@ int run_open(struct run *run, struct error *err)
 
 void run_close(struct run *run)
 {
+    kept_group_clear(&run->kept);
     event_loop_destroy(run->loop);
     run_start_clear(&run->start);
     stop_request_close(&run->stop);

@@ -12,6 +12,7 @@
 #include "launch/attempt_plan.h"
 #include "event/stop_request.h"
 #include "event/event_loop.h"
+#include "train/kept_group.h"
 
 struct run {
     const struct train_config *cfg;
@@ -32,6 +33,7 @@ struct run {
     struct callback_list *callbacks;
     struct stop_request stop; /* begins as STOP_REQUEST_INIT */
     struct event_loop *loop;  /* reads stop, and what callbacks add */
+    struct kept_group kept;   /* between two attempts */
 };
 
 /* Ask the launcher for resources, and plan the first attempt. RAYTRAIN_EFIT and

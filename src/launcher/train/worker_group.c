@@ -17,6 +17,7 @@ struct worker_group {
     const struct placement *plan;
     const struct attempt_planner *planner;
     char *log_dir;
+    bool keep;     /* of launch_spec */
     bool never_up; /* it could not be started, but another try may succeed */
     struct launch_outcome outcome; /* in that case */
 };
@@ -61,6 +62,7 @@ int worker_group_start(const struct launcher_ops *launcher,
         g->launcher = launcher;
         g->plan = spec->plan;
         g->planner = planner;
+        g->keep = spec->keep;
         rc = group_launch(g, spec, err);
     }
     if (rc < 0) {
@@ -69,6 +71,29 @@ int worker_group_start(const struct launcher_ops *launcher,
     }
     *out = g;
     return 0;
+}
+
+int worker_group_again(struct worker_group *g, const struct launch_spec *spec,
+                       struct error *err)
+{
+    char *log_dir = strdup(spec->log_dir);
+
+    if (!log_dir)
+        return error_no_memory(err);
+    free(g->log_dir);
+    g->log_dir = log_dir;
+    return g->launcher->again(g->group, spec, err);
+}
+
+bool worker_group_hears(const struct worker_group *g)
+{
+    return g->keep && !g->never_up;
+}
+
+void worker_group_hear(struct worker_group *g, const json_t *event)
+{
+    if (worker_group_hears(g))
+        g->launcher->hear(g->group, event);
 }
 
 int worker_group_fd(const struct worker_group *g)

@@ -22,6 +22,15 @@ int worker_group_start(const struct launcher_ops *launcher,
                        const struct attempt_planner *planner, struct worker_group **out,
                        struct error *err);
 
+/* Start the same command for another attempt, after an outcome that says that the group
+ * stays. -1: destroy it, and start another one. */
+int worker_group_again(struct worker_group *g, const struct launch_spec *spec,
+                       struct error *err);
+/* Does it need worker_group_hear()? */
+bool worker_group_hears(const struct worker_group *g);
+/* An event of its workers. */
+void worker_group_hear(struct worker_group *g, const json_t *event);
+
 int worker_group_fd(const struct worker_group *g); /* readable: call advance */
 /* Never blocks; *done once every worker is gone, outcome is final then. */
 int worker_group_advance(struct worker_group *g, bool *done,
