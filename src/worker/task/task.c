@@ -154,13 +154,12 @@ static void failure_report(const struct task *t)
     const struct world *world = task_group_world(t->group);
     bool killed = WIFSIGNALED(t->status);
 
-    event_send(t, json_pack("{s:s, s:i, s:s, s:i, s:b}", "kind", EVENT_TASK_FAILED,
-                            "rank", world->rank, "host", world->host,
-                            killed ? "signal" : "exit_status",
-                            killed ? WTERMSIG(t->status) : WEXITSTATUS(t->status),
-                            "oom",
-                            killed && WTERMSIG(t->status) == SIGKILL &&
-                                oom_count_grown(&t->oom)));
+    event_send(
+        t, json_pack(
+               "{s:s, s:i, s:s, s:i, s:b}", "kind", EVENT_TASK_FAILED, "rank",
+               world->rank, "host", world->host, killed ? "signal" : "exit_status",
+               killed ? WTERMSIG(t->status) : WEXITSTATUS(t->status), "oom",
+               killed && WTERMSIG(t->status) == SIGKILL && oom_count_grown(&t->oom)));
 }
 
 /* What this process could not do is the failure of its rank, too. */
@@ -277,7 +276,8 @@ static int attempt_run(struct task *t, bool *clean, struct error *err)
     t->ends = false;
     if (worker_run(t, err) < 0 || worker_kill(t, err) < 0)
         return -1;
-    mine = !t->ends && status_is_clean(t->status) ? ROUNDS_END_CLEAN : ROUNDS_END_FAILED;
+    mine =
+        !t->ends && status_is_clean(t->status) ? ROUNDS_END_CLEAN : ROUNDS_END_FAILED;
     if (mine == ROUNDS_END_FAILED && !t->ends && end_await(t, err) < 0)
         return -1;
     if (task_group_end(t->group, mine, clean, err) < 0)

@@ -84,8 +84,8 @@ static int server_start(struct task_group *g, int attempt, char **block, size_t 
     *n = 0;
     rounds_resume(g->rounds);
     snprintf(nspace, sizeof nspace, "raytrain-%s-%d", g->secret, attempt);
-    if (wireup_server_start_child(g->wireup, nspace, rounds_exchange, g->rounds,
-                                  &lists, &n_lists, err) < 0)
+    if (wireup_server_start_child(g->wireup, nspace, rounds_exchange, g->rounds, &lists,
+                                  &n_lists, err) < 0)
         return -1;
     rc = worker_variables_pack(lists, n_lists, task_group_world(g)->local_size, block,
                                n, err);

@@ -17,7 +17,7 @@
 #include "wireup/node_dir.h"
 
 #define CONNECT_LIMIT_S 30.0
-#define NAME            "/tasks"
+#define SOCKET_NAME     "/tasks"
 
 /* What the leader gives to the ranks of its node. */
 struct invitation {
@@ -47,10 +47,10 @@ static int invitation_make(struct node_channel *c, struct invitation *in,
     struct sockaddr_un at = {.sun_family = AF_UNIX};
 
     if (secret_make(in->secret, err) < 0 ||
-        node_dir_make(&c->dir, sizeof in->path - sizeof NAME, err) < 0)
+        node_dir_make(&c->dir, sizeof in->path - sizeof SOCKET_NAME, err) < 0)
         return -1;
-    snprintf(in->path, sizeof in->path, "%.*s" NAME,
-             (int)(sizeof in->path - sizeof NAME), c->dir.path);
+    snprintf(in->path, sizeof in->path, "%.*s" SOCKET_NAME,
+             (int)(sizeof in->path - sizeof SOCKET_NAME), c->dir.path);
     memcpy(at.sun_path, in->path, sizeof in->path);
     c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (c->listener < 0 ||

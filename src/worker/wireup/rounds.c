@@ -60,7 +60,7 @@ void rounds_close(struct rounds *r)
 
 /* ---- One round ---- */
 
-static void round_key(const struct rounds *r, char key[PMIX_MAX_KEYLEN + 1])
+static void rounds_key(const struct rounds *r, char key[PMIX_MAX_KEYLEN + 1])
 {
     snprintf(key, PMIX_MAX_KEYLEN + 1, "raytrain-round.%u", r->n);
 }
@@ -77,7 +77,7 @@ static int round_make(struct rounds *r, char state, const char *data, size_t n,
     value[0] = state;
     if (n > 0)
         memcpy(value + 1, data, n);
-    round_key(r, key);
+    rounds_key(r, key);
     rc = sharing_put(key, value, n + 1, err);
     free(value);
     return rc == 0 ? wireup_blobs_share(r->w, err) : -1;
@@ -90,7 +90,7 @@ static int value_take(struct rounds *r, int rank, char *state, FILE *rest,
     char key[PMIX_MAX_KEYLEN + 1], *value;
     size_t n;
 
-    round_key(r, key);
+    rounds_key(r, key);
     if (wireup_blob_get(r->w, rank, key, &value, &n, err) < 0)
         return -1;
     *state = n > 0 ? value[0] : CONTINUES;
