@@ -3,7 +3,7 @@ RUN_TESTS = t/1000-run.t t/1005-typed.t t/1010-bad-input.t t/1012-settings.t t/1
 	t/1017-languages.t t/1018-attachments.t t/1019-open.t \
 	t/1020-resume.t t/1022-reconfigure.t t/1025-stop.t t/1026-unheard.t t/1028-intruder.t t/1029-trust.t t/1030-faults.t \
 	t/1040-full-disk.t t/1050-hang.t t/1055-oom.t t/1070-tiers.t t/1072-columns.t \
-	t/1080-launcher-killed.t t/1090-elastic.t t/1100-slurm.t t/1110-slurm-stop.t \
+	t/1080-launcher-killed.t t/1090-elastic.t t/1100-slurm.t t/1110-slurm-stop.t t/1111-slurm-same-step.t \
 	t/1120-slurm-surroundings.t t/1150-slurm-hang.t t/1170-slurm-tiers.t \
 	t/1180-slurm-launcher-killed.t t/1190-slurm-words.t t/1195-slurm-pmix.t \
 	t/1196-slurm-without-pmix.t \

@@ -18,4 +18,13 @@ liblauncher_a_SOURCES += \
 	src/launcher/slurm/surroundings.c src/launcher/slurm/surroundings.h
 
 UNIT_TESTS += t/unit/test_surroundings t/unit/test_slurm_job t/unit/test_slurm \
-	t/unit/test_slurm_probe t/unit/test_slurm_batch
+	t/unit/test_slurm_probe t/unit/test_slurm_batch t/unit/test_kept_step
+
+if HAVE_CMOCKA
+check_DATA += t/libexec/raytrain/raytrain-task
+CLEANFILES += t/libexec/raytrain/raytrain-task
+t/libexec/raytrain/raytrain-task: src/cmd/raytrain-task
+	$(AM_V_GEN)mkdir -p $(@D) && ln -sf $(abs_top_builddir)/src/cmd/$(@F) $@
+EXTRA_t_unit_test_kept_step_DEPENDENCIES = t/libexec/raytrain/raytrain-keeper \
+	t/libexec/raytrain/raytrain-task
+endif

@@ -279,7 +279,6 @@ static int workers_end(struct group *g, struct error *err)
         timerfd_settime(g->timer_fd, 0, &once, NULL) < 0)
         return -1;
     g->phase = STEP_ENDS;
-    g->watch.killing = true;
     g->ends_until = clock_now() + END_WAIT_S;
     return 0;
 }
