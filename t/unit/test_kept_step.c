@@ -35,8 +35,10 @@ static const char srun[] =
     "    echo \"$line\" >>lines\n"
     "    case $line in\n"
     "    leave) test -e stuck || exit 0 ;;\n"
-    "    end*) test ! -e dies ||\n"
-    "        echo 'srun: error: n1: task 1: Exited with exit code 3' >&2 ;;\n"
+    "    end*) test ! -e dies || {\n"
+    "        echo 'srun: error: n1: task 1: Exited with exit code 3' >&2\n"
+    "        : >died\n"
+    "    } ;;\n"
     "    esac\n"
     "done\n"
     "exec sleep 100\n";
@@ -224,6 +226,11 @@ static void a_task_that_ends_takes_the_step_with_it(void **state)
     start();
     program_write("dies", "");
     worker_ends(0, "exit_status", 1, false);
+    while (!exists("died"))
+        turn();
+    turn();
+    attempt_is_over();
+    assert_false(outcome.stays);
     end_await();
     assert_true(exists("cancelled"));
     assert_true(outcome.failed);
