@@ -1,6 +1,6 @@
 /*
- * installed.c - look for a helper program: beside this program, then where it was
- * configured to be.
+ * installed.c - look for a helper program, or the Python module: near this program,
+ * then where it was configured to be.
  */
 #include "util/installed.h"
 
@@ -46,4 +46,23 @@ int installed_program(const char *name, char *path, size_t size, struct error *e
     return error_set(err, RAYTRAIN_ENOTFOUND,
                      "cannot find %s (looked at %s): is raytrain installed completely?",
                      name, path);
+}
+
+/* PREFIX/libexec/raytrain/PROGRAM -> PREFIX/share/raytrain/python, so that an
+ * installed tree can be moved. */
+void installed_python(char dir[PATH_MAX])
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (n > 0) {
+        self[n] = '\0';
+        for (int up = 0; up < 3; up++)
+            path_up(self);
+        if ((size_t)snprintf(dir, PATH_MAX, "%s/share/raytrain/python", self) <
+                PATH_MAX &&
+            access(dir, R_OK | X_OK) == 0)
+            return;
+    }
+    snprintf(dir, PATH_MAX, "%s/python", RAYTRAIN_PKGDATADIR);
 }

@@ -1,7 +1,9 @@
-/* installed.h - the helper programs that are installed with this one. */
+/* installed.h - the helper programs, and the Python module, that are installed with
+ * this program. */
 #ifndef RAYTRAIN_UTIL_INSTALLED_H
 #define RAYTRAIN_UTIL_INSTALLED_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "util/error.h"
@@ -11,5 +13,9 @@
  * that an installed tree can be moved; then in the configured directory.
  * RAYTRAIN_ENOTFOUND if it is in none of these. */
 int installed_program(const char *name, char *path, size_t size, struct error *err);
+
+/* The directory of the Python module `raytrain`, for PYTHONPATH; for a program in
+ * libexec/raytrain. It need not exist. */
+void installed_python(char dir[PATH_MAX]);
 
 #endif

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command/container.h"
 #include "protocol/session_wire.h"
 #include "rank/event.h"
 #include "util/argv.h"
+#include "util/installed.h"
 
 /* ---- What does not reach the command ---- */
 
@@ -157,29 +157,6 @@ static int place_set(struct building *b)
     return 0;
 }
 
-/* PREFIX/libexec/raytrain/raytrain-worker -> PREFIX/share/raytrain/python: relative to
- * this program, so that an installed tree can be moved. */
-static void module_dir(char dir[PATH_MAX])
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (n > 0) {
-        self[n] = '\0';
-        for (int up = 0; up < 3; up++) {
-            char *slash = strrchr(self, '/');
-
-            if (slash)
-                *slash = '\0';
-        }
-        if ((size_t)snprintf(dir, PATH_MAX, "%s/share/raytrain/python", self) <
-                PATH_MAX &&
-            access(dir, R_OK | X_OK) == 0)
-            return;
-    }
-    snprintf(dir, PATH_MAX, "%s/python", RAYTRAIN_PKGDATADIR);
-}
-
 /* Append to the user's list, so that the user's entries come first. */
 static int list_append(struct building *b, const char *name, char separator,
                        const char *more)
@@ -281,7 +258,7 @@ int command_environment(const raytrain_context *ctx, char *const *base,
     char module[PATH_MAX];
     int rc = 0;
 
-    module_dir(module);
+    installed_python(module);
     if (base_copy(base, &b.env, err) < 0 || place_set(&b) < 0 ||
         python_set(&b, module) < 0 ||
         (backend->ops->environment &&
