@@ -36,7 +36,8 @@ struct part {
 
 struct shown {
     struct shown_spec spec;
-    char *log_dir; /* that of spec */
+    char *log_dir; /* that of spec, as the plan */
+    struct placement plan;
     struct screen *screen;
     int fd, timer;
     bool paused; /* fd is out of the loop until the next tick */
@@ -309,10 +310,12 @@ int shown_create(const struct shown_spec *spec, struct shown **out, int *channel
         return error_no_memory(err);
     s->spec = *spec;
     s->fd = s->timer = -1;
+    s->spec.plan = &s->plan;
     s->spec.log_dir = s->log_dir = strdup(spec->log_dir);
     if (!s->log_dir)
         error_no_memory(err);
-    else if (shown_open(s, channel, err) == 0) {
+    else if (placement_copy(spec->plan, &s->plan, err) == 0 &&
+             shown_open(s, channel, err) == 0) {
         *out = s;
         return 0;
     }
@@ -414,5 +417,6 @@ void shown_destroy(struct shown *s)
     equal_lines_destroy(s->lines);
     screen_destroy(s->screen);
     free(s->log_dir);
+    placement_clear(&s->plan);
     free(s);
 }

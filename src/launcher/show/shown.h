@@ -23,7 +23,7 @@ struct shown;
 
 struct shown_spec {
     const char *ranks;            /* rank_choice.h */
-    const struct placement *plan; /* outlives it */
+    const struct placement *plan;
     const char *log_dir;          /* for messages */
     struct event_loop *loop;
     bool block;       /* a progress block is drawn on standard error */
