@@ -15,6 +15,7 @@ moments='20 time
 80 reports'
 victims='5 a-rank
 1 all-ranks
+1 a-task
 2 raytrain-run
 1 srun
 1 srun-keeper
@@ -121,6 +122,10 @@ victim_kill()
     case $1 in
     a-rank)
         of_name raytrain-worker
+        [ ${#found[@]} -gt 0 ] && kill_counted "$1" "${found[RANDOM % ${#found[@]}]}"
+        ;;
+    a-task) # with --restart same_step
+        of_name raytrain-task
         [ ${#found[@]} -gt 0 ] && kill_counted "$1" "${found[RANDOM % ${#found[@]}]}"
         ;;
     all-ranks)
