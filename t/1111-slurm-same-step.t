@@ -145,6 +145,13 @@ test_expect_success 'a lost node ends the step, and the next attempt has another
 	json_is runs/lost/logs/attempt-1/attempt.json .same_step null ".nodes[1].name" n3 &&
 	cluster revive n2 && cluster clean 60
 '
+test_expect_success 'a step that ends between two attempts is replaced' '
+	{ $start --name between -n 2 --max-failures 3 --set train_loop_config.fail=kill \
+		--set train_loop_config.fail_at=1 "$train" 2>err & } && pid=$! &&
+	eventually grep -q "restarting .* in 2 s" err && kill -KILL $(pgrep -x srun | sort -rn) &&
+	expect_status 1 wait $pid && one_step between 2 && new_step between 3 &&
+	cluster clean 60 && test -z "$(squeue -h)"
+'
 # second NAME ARG...: start_run of a run whose first attempt fails, once, in the same step.
 second () {
 	name=$1 && shift && rm -f once ready gate &&

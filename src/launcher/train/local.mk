@@ -30,4 +30,4 @@ liblauncher_a_SOURCES += \
 	src/launcher/train/worker_group.c src/launcher/train/worker_group.h
 
 UNIT_TESTS += t/unit/test_gpu_error t/unit/test_failure_diagnosis t/unit/test_restart_policy \
-	t/unit/test_allocation t/unit/test_attempt_verdict t/unit/test_attempt_record
+	t/unit/test_allocation t/unit/test_attempt_verdict t/unit/test_attempt_record t/unit/test_kept_group
