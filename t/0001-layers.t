@@ -262,7 +262,7 @@ talkers () {
 flags_of () {
 	printf 'include Makefile\nflags-of-hall:\n\t@echo $(%s_CPPFLAGS)\n' "$1" >flags.mk &&
 	MAKEFLAGS='' make -s --no-print-directory -C "$builddir" -f "$PWD/flags.mk" flags-of-hall |
-	tail -n 1 # Makefile may be made anew first
+	tail -n 1 # Makefile may be made again first
 }
 # finds HALL HEADER: the compiler finds the header for a file of this hall.
 finds () {

@@ -4,7 +4,7 @@ SETUP_WITHOUT_STAGE=1
 . "$(dirname "$0")/setup.sh"
 
 git -C "$srcdir" rev-parse --verify --quiet HEAD >/dev/null 2>&1 || {
-	skip_all='this source tree is no clone'
+	skip_all='this source tree is not a clone'
 	test_done
 }
 

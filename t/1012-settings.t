@@ -36,7 +36,7 @@ test_expect_success 'settings that are used cause no warning' '
 	$run --name used --score loss:min --set train_loop_config.epochs=3 "$hello" 2>err &&
 	! grep -e "did you mean" -e "not asked" err
 '
-test_expect_success 'a URL is no directory for runs' '
+test_expect_success 'a URL is not a directory for runs' '
 	expect_status 3 raytrain-run --storage s3://bucket/runs "$hello" 2>err &&
 	grep "is a URL" err && test_path_is_missing s3:
 '
@@ -57,7 +57,7 @@ for name in early copied; do
 	early) with= ;;
 	copied) with=$replicas ;;
 	esac
-	test_expect_success "a run that failed before its first checkpoint is started anew: $name" '
+	test_expect_success "a run that failed before its first checkpoint is started again: $name" '
 		expect_status 1 first $name $with 2>err &&
 		grep "once the cause is corrected, run the same line again" err &&
 		first $name $with 2>err && grep "the earlier run is now .*$name.1" err &&

@@ -82,7 +82,7 @@ test_expect_success H5PY 'a new run starts from a plain HDF5 file at iteration 0
 	grep "starting from .*other.h5 (iteration 0)" err && grep "no checksums" err &&
 	test -f runs/from/checkpoint_000002.h5
 '
-test_expect_success H5PY 'a run that started from a plain HDF5 file goes on from its own checkpoint' '
+test_expect_success H5PY 'a run that started from a plain HDF5 file continues from its own checkpoint' '
 	more=--resume &&
 	opens from 3 restored=true iteration=2 sum=20 "$own" reports=1 &&
 	grep "starting from .*from/checkpoint_000002.h5" err

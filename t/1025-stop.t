@@ -141,7 +141,7 @@ in_job () {
 	job_of 10000 && name=$1 && shift &&
 	start_run env PATH="$PWD/bin:$PATH" SLURM_JOB_ID=7 $run --json --name $name "$@" >result.json
 }
-# again SIGNAL WORD: send it to the run, which has been asked to stop, and go on when it is seen.
+# again SIGNAL WORD: send it to the run, which has been asked to stop, and continue when it is seen.
 again () {
 	kill -$1 $pid && eventually grep -q "$2: already stopping" err
 }
@@ -287,7 +287,7 @@ all_there () {
 	test 5 -eq $(wc -l <runs/$name/result.json) && no_temporary runs/$name &&
 	test -f runs/$name/result.h5 && same_as_calm "$name"
 }
-test_expect_success FAULTS 'a signal is answered while the result is written, which goes on' '
+test_expect_success FAULTS 'a signal is answered while the result is written, and the result is completed' '
 	writes answers && kill -INT $pid &&
 	eventually grep -q "Interrupt: it remains to write the result; a second SIGINT" err &&
 	kill -TERM $pid && eventually grep -q "Terminated: it remains to write" err &&

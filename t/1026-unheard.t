@@ -121,7 +121,7 @@ test_expect_success FAULTS 'a PMIx server that is stopped during a run is given 
 	done && eventually grep -q "attempt 0 failed: the PMIx server of this run has died" err &&
 	: >gate && expect_status 0 wait $pid && no_process_left
 '
-test_expect_success FAULTS 'workers for which there is no room are started a moment later' '
+test_expect_success FAULTS 'workers that find no free resources are started a moment later' '
 	RAYTRAIN_FAULT=child.spawn:1:eagain $run --json --name refused "$train" \
 		2>err >result.json && jq -e ".attempts == 2" result.json &&
 	grep "attempt 0 failed: the workers could not be started: .*temporarily unavailable" err &&

@@ -74,7 +74,7 @@ test_expect_success 'a preempted job saves in its grace time, is requeued and co
 	done && grep "the job was preempted 1 time before, of 1 that max_preemptions allow" err &&
 	test "$(cat status)" = 0
 '
-# The function saves when it hears of the preemption, and goes on until its workers are killed.
+# The function saves when it learns of the preemption, and continues until its workers are killed.
 cat >fit.py <<\EOF
 import time
 import raytrain
@@ -109,7 +109,7 @@ if __name__ == "__main__":
         raise
     assert result.metrics["step"] == 1, result.metrics
 EOF
-test_expect_success 'fit() hears of a preemption, and its job is requeued and goes on' '
+test_expect_success 'fit() learns of a preemption, and its job is requeued and continues' '
 	rm -f ready err status high cause && name=fit && cat >fit.sh <<-EOF &&
 	#!/bin/sh
 	#SBATCH -N 2 -n 2 --open-mode=append -o fit.out

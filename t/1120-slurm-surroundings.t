@@ -25,7 +25,7 @@ test_expect_success 'in a shell started by srun, a step shares the resources of 
 	at_terminal "srun -n 1 -c 2 --pty sh shell.sh" </dev/null >out &&
 	test -f runs/shell/checkpoint_000005.h5
 '
-test_expect_success 'in a shell of several tasks, of which one is left, a step uses all of them' '
+test_expect_success 'in a shell of several tasks, only one of which is left, a step uses all of them' '
 	printf "%s\n" "raytrain-run -n 4 --storage runs --name tasks $train" exit |
 	at_terminal "srun -n 4 -N 1 --pty sh" >out && test -f runs/tasks/checkpoint_000005.h5
 '

@@ -65,7 +65,7 @@ test_expect_success 'reports and events arrive in time not to be taken for a han
 	test_path_is_missing runs/seen/logs/attempt-0/events
 '
 # Each node has its own locks here: n2 does not see that of raytrain-run on n3.
-test_expect_success 'another node shows that a run is going on, and follows it to its end' '
+test_expect_success 'another node shows that a run is running, and follows it to its end' '
 	rm -f gate && start_far n3 far $unsaved && eventually test -e ready &&
 	cluster on n2 env -i $kept raytrain-inspect --json runs/far >view &&
 	json_is view .status running &&

@@ -44,7 +44,7 @@ test_expect_success 'a spare node takes the place of one that is lost' '
 	cluster poweroff n2 && eventually grep -q "lost node n2" err && : >gate && wait $pid &&
 	is_calm node.h5 && batches_at_most 112 && cluster revive n2 && cluster clean 60
 '
-test_expect_success 'a request to stop leaves complete parts, with which another machine goes on' '
+test_expect_success 'a request to stop leaves complete parts, with which another machine continues' '
 	rm -f marks && start_run $predict -n 2 $marks -o stop.h5 && kill -USR1 $pid &&
 	eventually grep -q "stopping" err && : >gate && expect_status 75 wait $pid &&
 	grep -e --resume err && test_path_is_missing stop.h5 &&

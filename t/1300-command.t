@@ -211,7 +211,7 @@ test_expect_success 'processes below a command die if raytrain-run is killed' '
 	eventually test -e left && kill -KILL $pid && expect_status 137 wait $pid 2>/dev/null &&
 	eventually is_gone $(cat left) && eventually no_process_left && eventually no_socket_left
 '
-test_expect_success 'a gigabyte of output is no trouble' '
+test_expect_success 'a gigabyte of output is passed on' '
 	$run -n 1 --name loud -- sh -c "head -c 1G /dev/zero" 2>err &&
 	test 1073741824 -eq $(stat -c %s runs/loud/logs/attempt-0/rank-00000.out) &&
 	rm runs/loud/logs/attempt-0/rank-00000.out
@@ -326,7 +326,7 @@ test_expect_success 'a header that claims 4 GiB is refused before memory is take
 	PY
 	$run -n 1 --name huge -- $PYTHON huge.py 2>err
 '
-test_expect_success 'wrong requests get an error, and the session goes on' '
+test_expect_success 'wrong requests get an error, and the session continues' '
 	script wrong.py <<-\PY &&
 	wire = hello()
 	for request, text in (({}, "op"), ({"op": 3}, "op"), ({"op": "none"}, "no request"),

@@ -390,7 +390,7 @@ test_expect_success 'the end of the job is the deadline' '
 		begin ends -- "$PYTHON" preempted.py 10001 && kill -TERM $pid && wait $pid
 	)
 '
-test_expect_success 'a stop that a user asks for is no preemption, and ends training at a report' '
+test_expect_success 'a stop that a user requests is not a preemption, and ends training at a report' '
 	script asked.py <<-\PY &&
 	import raytrain as train
 	open(f"ready-{train.get_context().get_world_rank()}", "w").close()
@@ -462,7 +462,7 @@ echo $RANK >of-$RANK && for i in 1 2; do
 	raytrain-report score=$((RANK + 1)) --checkpoint of-$RANK || exit
 done
 END
-# kinds NAME WORKERS FIRST SECOND [NEXT]: a run that reports the one kind, and then goes on with the
+# kinds NAME WORKERS FIRST SECOND [NEXT]: a run that reports the one kind, and then continues with the
 # other, with NEXT workers.
 kinds () {
 	export PYTHON KIND &&

@@ -632,7 +632,7 @@ test_expect_success 'a checkpoint of a C program, and an HDF5 file of h5py' '
 	says other "NotFound" && says other "CorruptError"
 '
 
-test_expect_success 'a script that is no worker reads all of them' '
+test_expect_success 'a script that is not a worker reads all of them' '
 	cat >outside.py <<-\EOF &&
 	import os, pickle
 	import raytrain as train

@@ -72,7 +72,7 @@ same () {
 	EOF
 }
 for n in 1 2; do
-	test_expect_success "a run of three workers goes on with $n, as if there had been three" '
+	test_expect_success "a run of three workers continues with $n, as if there had been three" '
 		$run --name to-$n -n $n --resume=runs/three/checkpoint_000002.h5 -- \
 			"$PYTHON" zero.py 4 2>err &&
 		same runs/three/checkpoint_000004.h5 runs/to-$n/checkpoint_000004.h5

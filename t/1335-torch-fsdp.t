@@ -141,14 +141,14 @@ for kind in fsdp1 fsdp2; do
 	counts="1 2"
 	test $kind = fsdp2 || ! test_have_prereq FSDP2 || counts=2
 	for n in $counts; do
-		test_expect_success $prereq "$kind: a run of three workers goes on with $n" '
+		test_expect_success $prereq "$kind: a run of three workers continues with $n" '
 			$run --name $kind-$n -n $n --resume=runs/$kind/checkpoint_000002.h5 -- \
 				"$PYTHON" fsdp.py $kind 4 2>err &&
 			test -f runs/$kind-$n/checkpoint_000004.h5
 		'
 	done
 	test "$counts" = 2 ||
-	test_expect_success $prereq "$kind: three workers go on with what one has saved" '
+	test_expect_success $prereq "$kind: three workers continue with what one has saved" '
 		$run --name $kind-plain -n 3 --resume=runs/plain/checkpoint_000002.h5 -- \
 			"$PYTHON" fsdp.py $kind 4 2>err && test -f runs/$kind-plain/checkpoint_000004.h5
 	'

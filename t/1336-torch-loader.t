@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='a PyTorch training goes on in the middle of an epoch of its DataLoaders'
+test_description='a PyTorch training continues in the middle of an epoch of its DataLoaders'
 . "$(dirname "$0")/setup.sh"
 
 OMP_NUM_THREADS=1
@@ -99,7 +99,7 @@ test_expect_success 'after a kill each loader gives the batch that would have co
 	done &&
 	test -d runs/killed-11/logs/attempt-1 && test $(wc -l <none) = $((17 * 7 * 2)) &&
 	test_cmp none 4 && test_cmp none 11 &&
-	test $(wc -l <got-11/divided-0) -lt 34  # it has gone on, and not begun anew
+	test $(wc -l <got-11/divided-0) -lt 34  # it has continued, and not begun again
 '
 test_expect_success 'an epoch has each sample once for each worker' '
 	for rank in 0 1; do

@@ -43,7 +43,7 @@ test_expect_success 'metrics that a script reports are those of the run' '
 		raytrain-report loss=1e-3" 2>err &&
 	last_is metrics .loss 0.001 .training_iteration 2
 '
-test_expect_success 'a script goes on from its checkpoint after a failure' '
+test_expect_success 'a script continues from its checkpoint after a failure' '
 	rm -rf state-* && fail=3 $run --name failed -n 2 --max-failures 1 -- ./train 2>err &&
 	for rank in 0 1; do
 		printf "%s\n" "1 $rank" "2 $rank" "3 $rank" "4 $rank" >expect &&
@@ -90,7 +90,7 @@ test_expect_success '--should-stop has status 75 once the run has reached its go
 	chmod +x goal &&
 	$run --name goal -n 2 --set run_config.stop.training_iteration=1 -- ./goal 2>err
 '
-test_expect_success 'a value that is no number fails the report on all ranks' '
+test_expect_success 'a value that is not a number fails the report on all ranks' '
 	cat >bad <<-\EOF &&
 	#!/bin/sh
 	if test $RANK = 1; then

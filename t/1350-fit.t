@@ -94,7 +94,7 @@ if __name__ == "__main__":
         assert False
     except ValueError as error:
         assert "exists already" in str(error), error
-    print("goes on")
+    print("continues")
 EOT
 test_expect_success 'a run of the same name goes on from its newest checkpoint' '
 	"$PYTHON" goes_on.py >out 2>err && grep "goes on" out &&
@@ -156,7 +156,7 @@ test_expect_success 'without cloudpickle a closure is refused, with advice' '
 test_expect_success 'a script on standard input has no file to import' '
 	"$PYTHON" - <closure.py >out 2>err && grep "closures are fine" out
 '
-test_expect_success 'what raytrain-run prints reaches sys.stderr that is no file, as in a notebook' '
+test_expect_success 'what raytrain-run prints reaches a sys.stderr that is not a file, as in a notebook' '
 	cat >notebook.py <<-\EOT &&
 	from common import *
 	import io
@@ -167,7 +167,7 @@ test_expect_success 'what raytrain-run prints reaches sys.stderr that is no file
 	EOT
 	"$PYTHON" notebook.py 2>err && test_must_be_empty err
 '
-test_expect_success 'what rank 0 prints reaches sys.stdout and sys.stderr, also when these are no files' '
+test_expect_success 'what rank 0 prints reaches sys.stdout and sys.stderr, also when these are not files' '
 	cat >prints.py <<-\EOT &&
 	from common import *
 	import io
@@ -957,7 +957,7 @@ test_expect_success 'JaxTrainer initialises JAX before the function, which may d
 	EOT
 	PYTHONPATH=$PYTHONPATH:$srcdir/t/check/standins "$PYTHON" jaxes.py 2>err
 '
-test_expect_success 'the example fit_jax.py trains with a stand-in for JAX, and goes on' '
+test_expect_success 'the example fit_jax.py trains with a stand-in for JAX, and continues' '
 	for epochs in 20 60; do
 		PYTHONPATH=$PYTHONPATH:$srcdir/t/check/standins \
 			"$PYTHON" "$srcdir/share/examples/python/fit_jax.py" $epochs >out 2>err || return 1

@@ -232,15 +232,15 @@ while not os.path.exists("ready") and time.monotonic() < until:
 manager.interrupt_kernel()
 text = said(request)
 assert "the run was stopped on request" in text, text
-request = client.execute("print('goes on:', sys.last_value.result.status)")
+request = client.execute("print('continues:', sys.last_value.result.status)")
 text = said(request)
-assert "goes on: stopped" in text, text
+assert "continues: stopped" in text, text
 client.stop_channels()
 manager.shutdown_kernel(now=True)
 os._exit(0)
 EOF
 "$PYTHON" -c "import jupyter_client, ipykernel" 2>/dev/null && test_set_prereq JUPYTER
-test_expect_success JUPYTER 'the kernel of a notebook is interrupted: the run stops, the kernel goes on' '
+test_expect_success JUPYTER 'the kernel of a notebook is interrupted: the run stops, the kernel continues' '
 	rm -rf ready stopped runs/stops &&
 	{ JUPYTER_CONFIG_DIR=$PWD IPYTHONDIR=$PWD/.ipython "$PYTHON" cell.py 2>err ||
 		{ cat err; false; }; } &&

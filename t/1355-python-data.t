@@ -297,7 +297,7 @@ for epoch in range(2):
     orders.append(np.concatenate(both).tolist())
 assert orders[0] != orders[1] and orders[0] != sorted(orders[0])
 EOT
-test_expect_success 'shards of workers are disjoint, equal and shuffled anew in each epoch' '
+test_expect_success 'shards of workers are disjoint, equal and shuffled differently in each epoch' '
 	"$PYTHON" shards.py 2>err
 '
 test_expect_success 'what is left out for that is reported once' '
@@ -321,7 +321,7 @@ test_expect_success 'the order of all rows does not depend on the number of work
 	EOT
 	"$PYTHON" order.py 2>err
 '
-test_expect_success 'a worker that was killed goes on in the middle of an epoch' '
+test_expect_success 'a worker that was killed continues in the middle of an epoch' '
 	cat >middle.py <<-\EOT &&
 	from common import *
 	from raytrain import Checkpoint, FailureConfig

@@ -571,7 +571,7 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	assert sorted(got) == list(range(150)) and got != sorted(got)
 	pids = open("pids").read().split()
 	assert len(pids) == 15 and len(set(pids)) == 2 and str(os.getpid()) not in pids, pids
-	# Whole numbers of which some groups miss some, and types that differ between files.
+	# Whole numbers, some of which are missing in some groups; types that differ between files.
 	with open("mixed-0.parquet", "wb") as out:
 	    pickle.dump([{"n": [1, 2], "b": [True, False], "w": [1, 2], "f": [1.5, 2.5]},
 	                 {"n": [3, None], "b": [None, True], "w": [3, 4], "f": [None, 3.5]}], out)
@@ -587,7 +587,7 @@ test_expect_success 'Parquet files are read by their row groups, with what pyarr
 	    {"n": 1.0, "b": 1.0, "w": 1.0, "f": 1.5}, {"n": 2.0, "b": 0.0, "w": 2.0, "f": 2.5},
 	    {"n": 3.0, "b": np.nan, "w": 3.0, "f": np.nan}, {"n": np.nan, "b": 1.0, "w": 4.0, "f": 3.5},
 	    {"n": 5.0, "b": 0.0, "w": 0.5, "f": 4.5}]), mixed.take_all()
-	# A file of which a column has no value says nothing of its type.
+	# If a column of a file has no value, its type in that file does not matter.
 	with open("empty.parquet", "wb") as out:
 	    pickle.dump([{"n": [None], "b": [None], "w": [None], "f": [None]}], out)
 	empty = read_parquet(["empty.parquet", "mixed-0.parquet"])
@@ -672,7 +672,7 @@ test_expect_success 'functions run in the workers, where every row arrives once 
 	EOT
 	"$PYTHON" workers.py 2>err
 '
-test_expect_success 'a run that goes on with other workers gets the same rows in the same order' '
+test_expect_success 'a run that continues with another number of workers gets the same rows in the same order' '
 	cat >resumed.py <<-\EOT &&
 	from common import *
 	import raytrain._made_rows
@@ -708,7 +708,7 @@ test_expect_success 'a run that goes on with other workers gets the same rows in
 		"$PYTHON" resumed.py $kind 2>err || return 1
 	done
 '
-# raytrain-run makes the rows anew, keeps them while the run goes on, and removes them at its end.
+# raytrain-run makes the rows again, keeps them during the run, and removes them at its end.
 test_expect_success 'raytrain-run that continues such a run removes the rows that its workers made' '
 	cat >kept.py <<-\EOT &&
 	from common import *

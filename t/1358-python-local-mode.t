@@ -70,7 +70,7 @@ test_expect_success 'the function runs in this process, and the Result has its r
 	"$PYTHON" here.py
 '
 
-test_expect_success 'local mode goes on by the name, fresh sets aside, and no run is touched' '
+test_expect_success 'local mode continues by the name, fresh sets aside, and no run is touched' '
 	mkdir -p runs/again && >runs/again/run.cfg &&
 	cat >again.py <<-\EOT &&
 	from common import *

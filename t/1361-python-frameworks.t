@@ -29,7 +29,7 @@ PY
 
 # ---- Lightning ----
 
-test_expect_success 'Lightning: the example trains on two workers, goes on with the next epoch, and leaves nothing' '
+test_expect_success 'Lightning: the example trains on two workers, continues with the next epoch, and leaves nothing' '
 	mkdir tmp && TMPDIR=$PWD/tmp "$PYTHON" "$examples/fit_lightning.py" 2 >out 2>err &&
 	grep "^epoch 1, step 32, loss 0" out && test -z "$(find tmp -name ".raytrain-*")" &&
 	"$PYTHON" "$examples/fit_lightning.py" 3 >out 2>err &&
@@ -97,7 +97,7 @@ test_expect_success 'Lightning: prepare_trainer() refuses what would not train o
 
 # ---- Transformers ----
 
-test_expect_success 'Transformers: the example trains on two workers, and goes on after its checkpoint' '
+test_expect_success 'Transformers: the example trains on two workers, and continues after its checkpoint' '
 	"$PYTHON" "$examples/fit_transformers.py" 2 >out 2>err &&
 	grep "^epoch 2, step 16, eval_loss 0" out &&
 	"$PYTHON" "$examples/fit_transformers.py" 3 >out 2>err &&

@@ -79,7 +79,7 @@ data[data.index((150).to_bytes(8, \"little\") + (151).to_bytes(8, \"little\")) +
 open(\"$part\", \"wb\").write(data)" &&
 	rest flip && grep "converted again.*$part" err && test_path_is_missing "$part"
 '
-test_expect_success 'text that was copied anew is used in the middle of an epoch if its rows are the same' '
+test_expect_success 'text that was copied again is used in the middle of an epoch if its rows are the same' '
 	half copied && zcat c-1.csv.gz | gzip -1 >n && mv n c-1.csv.gz && rest copied
 '
 test_expect_success 'text that has changed is refused in the middle of an epoch, with the way out' '
@@ -127,11 +127,11 @@ for signal in TERM INT USR1; do
 		is_empty runs/stop-$signal/data/train && no_process_left
 	'
 done
-test_expect_success FAULTS 'a run that was stopped while it converted text begins anew when it is resumed' '
+test_expect_success FAULTS 'a run that was stopped while it converted text converts it again when it is resumed' '
 	$run -n 3 --name stop-TERM --resume --dataset train="$PWD/d-*.csv.gz" $settings "$rows" 2>err &&
 	printed stop-TERM >actual && test_cmp expect actual
 '
-test_expect_success FAULTS 'a prediction that converts its input stops, too, and goes on with --resume' '
+test_expect_success FAULTS 'a prediction that converts its input stops on request, and continues with --resume' '
 	awk "BEGIN { print \"id,x\"; for (i = 0; i < 50; i++) print i \",\" i / 4 }" >p.csv &&
 	$run -n 1 --name model "$modules/predictions.so" 2>err &&
 	predict="raytrain-predict --launcher local -n 2 --checkpoint runs/model --data p.csv

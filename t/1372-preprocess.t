@@ -67,7 +67,7 @@ test_expect_success 'a dataset may lack the labels, or be left out' '
 	$run -n 1 --name raw -c run.cfg "$train" got raw age kind y 2>err &&
 	grep "age=20 kind=0 y=0" got.0 && grep "age=nan kind=2 y=20" got.0
 '
-test_expect_success 'a run goes on with what its checkpoint has, on other workers' '
+test_expect_success 'a run continues with what its checkpoint has, on another number of workers' '
 	$run -n 3 --name a --resume -c run.cfg "$train" got train scaled 2>err &&
 	grep "preprocessors are those of the checkpoint" err && ! grep "are fitted" err &&
 	for what in 0/simple_imputer/age/mean 1/standard_scaler/age/mean 1/standard_scaler/age/std

@@ -102,7 +102,7 @@ test_expect_success 'the encoded rows are what the words and texts are' '
 	EOF
 	"$PYTHON" check.py
 '
-test_expect_success 'a run that goes on with other workers has the same state, and the same rows' '
+test_expect_success 'a run that continues with another number of workers has the same state, and the same rows' '
 	$run -n 2 --name csv-3 --resume -c csv.cfg "$train" again train $columns 2>err &&
 	grep "preprocessors are those of the checkpoint" err &&
 	state runs/csv-3/checkpoint_000002.h5 >again-state && test_cmp csv-state-1 again-state &&

@@ -105,7 +105,7 @@ test_expect_success 'two workers convert text, and then miss a column in it' '
 	test $? -ne 0 && grep "no column .x.; the columns are: id, score" err &&
 	find text.csv.run/data -name index.json | grep .
 '
-test_expect_success FAULTS 'a killed prediction makes only the missing parts when it goes on' '
+test_expect_success FAULTS 'a killed prediction makes only the missing parts when it continues' '
 	RAYTRAIN_FAULT=predict.part:12 expect_status 1 $predict $small -n 2 \
 		--columns id,x -o killed.h5 "$model" 2>err &&
 	grep -e "--resume" err && test_path_is_missing killed.h5 &&
@@ -128,7 +128,7 @@ f.seek(-5, 2); byte = f.read(1)[0]; f.seek(-5, 2); f.write(bytes([byte ^ 64]))" 
 		--set "train_loop_config.marks=$PWD/marks2" "$model" 2>err &&
 	test "$(wc -c <marks2)" -eq 12 && cmp calm.h5 cut.h5 && no_temporary .
 '
-test_expect_success FAULTS 'another checkpoint cannot go on with the parts of this one' '
+test_expect_success FAULTS 'a prediction cannot continue with the parts of another checkpoint' '
 	RAYTRAIN_FAULT=predict.publish expect_status 1 $predict -o other.csv "$model" 2>err &&
 	expect_status 3 $predict --last -o other.csv --resume "$model" 2>err &&
 	grep checkpoint_000003 err && grep -e --fresh err
@@ -138,7 +138,7 @@ test_expect_success 'a predict function that fails ends the prediction with its 
 		--set train_loop_config.fail_at=500 -o bad.h5 "$model" 2>err &&
 	grep "row 500 is bad" err && grep "returned 99" err && test_path_is_missing bad.h5
 '
-test_expect_success 'a restart goes on with the missing parts' '
+test_expect_success 'a restart continues with the missing parts' '
 	expect_status 1 $predict $small -n 2 --fresh --set train_loop_config.fail=return \
 		--set train_loop_config.fail_at=1002 --max-failures 1 -o bad.h5 \
 		--set "train_loop_config.marks=$PWD/marks3" "$model" 2>err &&

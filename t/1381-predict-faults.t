@@ -2,7 +2,7 @@
 test_description='kills and errors at each step of a prediction cost the parts in progress alone
 
 Each case predicts with one fault point (src/common/util/fault.h) armed into a directory that
-has an earlier output, checks that this is whole, and goes on, with another number of workers.'
+has an earlier output, checks that this is whole, and continues, with another number of workers.'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/faults.sh"
 . "$srcdir/t/predict.sh"
@@ -61,7 +61,7 @@ while read -r point numbers write; do
 		'
 	done
 done <points
-test_expect_success 'after a kill another prediction into the same file begins anew with --fresh' '
+test_expect_success 'after a kill another prediction into the same file begins again with --fresh' '
 	format=csv && with_fault predict.assembly 0 kill 1 &&
 	$predict --last -n 2 -o case/out.csv --fresh "$model" 2>err &&
 	! cmp calm.csv case/out.csv && printf "%s\n" out.csv out.csv.run.1 >both &&

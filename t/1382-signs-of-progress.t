@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='work between two reports that goes on for long is not taken for a hang'
+test_description='long work between two reports is not taken for a hang'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/faults.sh"
 . "$srcdir/t/predict.sh"
@@ -15,7 +15,7 @@ signs () {
 		"$1/events.json" && ! grep "^raytrain: *$" err
 }
 
-# 48 MiB of rows, of which a fit takes 1 MiB at a time.
+# 48 MiB of rows; a fit takes 1 MiB of them at a time.
 cat >make_wide.py <<-\EOF
 import struct
 
@@ -39,7 +39,7 @@ test_expect_success 'a fit that hangs is a hang' '
 	RAYTRAIN_FAULT=fit.block:1:stop expect_status 1 $run -n 2 --name stuck $limit -c fit.cfg \
 		"$model" 2>err && grep "rank 1 .*no report for 8 s" err && no_process_left
 '
-test_expect_success 'a part may take longer than hang_timeout_s if its batches go on' '
+test_expect_success 'a part may take longer than hang_timeout_s if its batches do not' '
 	make_rows 60 && make_model &&
 	RAYTRAIN_FAULT=predict.batch:1:slow $predict -n 2 $limit --keep-run \
 		--set train_loop_config.batch=1 -o slow.csv "$model" 2>err &&

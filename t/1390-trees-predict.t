@@ -260,7 +260,7 @@ test_expect_success 'a format that the library does not have is refused with tho
 	expect_status 3 raytrain-inspect --export m.txt "$(last_checkpoint binary)" 2>err &&
 	grep json err && test_path_is_missing m.txt
 '
-test_expect_success 'an ending that is no format is refused with those that there are' '
+test_expect_success 'an ending that is not that of a format is refused with a list of formats' '
 	expect_status 3 raytrain-inspect --export m.model "$(last_checkpoint binary)" 2>err &&
 	grep "ends in .ubj, .json or .txt" err && test_path_is_missing m.model &&
 	raytrain-inspect --export tensors "$(last_checkpoint binary)" &&

@@ -31,7 +31,7 @@ PY
 
 # ---- XGBoost ----
 
-test_expect_success XGBOOST 'XGBoost: the example trains on two workers, and goes on with its model' '
+test_expect_success XGBOOST 'XGBoost: the example trains on two workers, and continues with its model' '
 	"$PYTHON" "$examples/fit_xgboost.py" 3 >out 2>err && grep "^3 rounds, valid-error 0" out &&
 	"$PYTHON" "$examples/fit_xgboost.py" 5 >out 2>err && grep "^5 rounds, valid-error 0" out &&
 	jq -s -e "map(select(.\"train-logloss\")) | length >= 5" raytrain_results/xgboost/result.json
@@ -93,7 +93,7 @@ test_expect_success XGBOOST 'XGBoost: an exception in a function ends the run, w
 	PY
 	"$PYTHON" fails.py 2>err
 '
-test_expect_success XGBOOST 'XGBoost: restore() goes on with a run that has a function' '
+test_expect_success XGBOOST 'XGBoost: restore() continues a run that has a function' '
 	cat >restore.py <<-\PY &&
 	from common import *
 	from raytrain.xgboost import XGBoostTrainer

@@ -31,10 +31,10 @@ for n in 1 2 3 4; do
 	test_expect_success "two classes: $n workers make the model of one process, bit for bit" '
 		$run -n $n --name cancer-$n -c cancer.cfg 2>err && is_reference cancer-$n cancer
 	'
-	test_expect_success "three classes, of which workers lack some, a constant column and an empty one: so do $n workers" '
+	test_expect_success "three classes, not all on each worker, a constant and an empty column: $n workers make the model of one process" '
 		$run -n $n --name wine-$n -c wine.cfg 2>err && is_reference wine-$n wine
 	'
-	test_expect_success "a regression with missing values: so do $n workers" '
+	test_expect_success "a regression with missing values: $n workers make the model of one process" '
 		$run -n $n --name diabetes-$n -c diabetes.cfg 2>err &&
 		is_reference diabetes-$n diabetes
 	'

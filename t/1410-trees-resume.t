@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='a training of trees that is killed or stopped in any round goes on in that round
+test_description='a training of trees that is killed or stopped in any round continues in that round
 
 The features are integers, so that the model has the same bits on any number of workers.'
 . "$(dirname "$0")/setup.sh"
@@ -30,7 +30,7 @@ test_expect_success 'an undisturbed run, for comparison: it learns the same agai
 '
 round=0
 while test $round -lt $rounds; do
-	test_expect_success "a run whose workers die in round $((round + 1)) goes on there" '
+	test_expect_success "a run whose workers die in round $((round + 1)) continues there" '
 		RAYTRAIN_FAULT=gbdt.round:$round:kill \
 			expect_status 1 $run -n 2 --name round-$round 2>err &&
 		grep "signal 9" err && reports=runs/round-$round/result.json &&
@@ -42,7 +42,7 @@ while test $round -lt $rounds; do
 	round=$((round + 1))
 done
 # A sample of rows depends on how many workers there are.
-test_expect_success 'another number of workers may go on, with the same bits without sampling' '
+test_expect_success 'another number of workers may continue, with the same bits without sampling' '
 	some=runs/round-3/checkpoint_000003.h5 &&
 	$run -n 3 --name more --resume=$some 2>err &&
 	test "$(number_in "$(last_checkpoint more)" gbdt/round)" = $rounds &&
@@ -56,7 +56,7 @@ test_expect_success 'another number of workers may go on, with the same bits wit
 		cmp whole.ubj whole-$n.ubj || return 1
 	done
 '
-test_expect_success 'a model does not go on with other features' '
+test_expect_success 'a model does not continue with other features' '
 	for part in train valid; do
 		sed "1s/^[^,]*/renamed/" cancer-$part.csv >renamed-$part.csv || return 1
 	done &&
@@ -75,7 +75,7 @@ test_expect_success 'a worker that dies while the others wait for it in an allre
 		runs/allreduce/result.json && no_process_left
 '
 for signal in TERM INT USR1; do
-	test_expect_success "SIG$signal stops it after the round, with status 75, and it goes on" '
+	test_expect_success "SIG$signal stops a training after the round, with status 75, and it continues" '
 		wait_at gbdt.round:2 $run -n 2 --name $signal && kill -$signal $pid &&
 		eventually grep -q "stopping at the next report" err && open_gate &&
 		expect_status 75 wait $pid && test -f runs/$signal/checkpoint_000003.h5 &&
@@ -95,7 +95,7 @@ test_expect_success 'early stopping remembers the best round of an earlier attem
 	done && cmp patient.ubj forgetful.ubj &&
 	test $(wc -l <runs/patient/result.json) = $(wc -l <runs/forgetful/result.json)
 '
-test_expect_success 'a run that has finished is left as it is; more rounds go on from it' '
+test_expect_success 'a run that has finished is not changed; with more rounds it continues' '
 	cp runs/calm/result.json before && $run -n 2 --name calm --resume 2>err &&
 	test_cmp before runs/calm/result.json &&
 	$run -n 2 --name calm --resume --set num_boost_round=$((rounds + 2)) 2>err &&

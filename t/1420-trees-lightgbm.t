@@ -62,7 +62,7 @@ test_expect_success 'one worker makes the trees of one process, bit for bit' '
 test_expect_success 'a regression with initial scores: the scores are those of one process' '
 	compare regression
 '
-# The estimates decide about splits into leaves of few rows, of which there are many here.
+# The estimates decide about splits into leaves of few rows, and here are many such leaves.
 test_expect_success 'five classes: the scores are those of one process, within 0.005' '
 	compare multiclass 5e-3
 '
@@ -141,7 +141,7 @@ test_expect_success 'columns may have names that LightGBM refuses, also two that
 	PYTHONPATH="$stage/share/raytrain/python:$PWD/module" "$PYTHON" predictor.py \
 		"$(last_checkpoint names)" 2>err
 '
-test_expect_success FAULTS 'a run whose workers die in any of the first rounds goes on there, to the same bits' '
+test_expect_success FAULTS 'a run whose workers die in any of the first rounds continues there, to the same bits' '
 	keep="$run -c binary.cfg -n 2 --set num_boost_round=4 \
 		--set run_config.checkpoint_config.checkpoint_frequency=1 \
 		--set run_config.checkpoint_config.mode=sync" &&

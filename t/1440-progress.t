@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='what raytrain-run shows while a run goes on: a block on a terminal, lines elsewhere
+test_description='what raytrain-run shows during a run: a block on a terminal, lines elsewhere
 
 The terminal is a pane of tmux. Times, ages and sizes in it are replaced by words, so that what
 it shows can be compared.'
@@ -301,7 +301,7 @@ test_expect_success 'a restart is printed at once, and the summary counts it' '
 	grep "^  attempts    2, of which 1 failed" err
 '
 
-test_expect_success 'a run that goes on knows the metrics of before' '
+test_expect_success 'a run that continues knows the metrics of earlier attempts' '
 	$run -n 2 --name on --set train_loop_config.iterations=2 "$train" 2>err &&
 	$run -n 2 --name on --resume --set train_loop_config.iterations=4 "$train" 2>err &&
 	grep "^  metrics     loss .* (best 0.57336 at iteration 1)" err &&

@@ -69,7 +69,7 @@ test_expect_success PANDAS 'Python and pandas read texts, vectors, and metrics t
 	EOT
 	"$PYTHON" read.py
 '
-test_expect_success 'a run that goes on has one progress.csv, also with a callback that is new' '
+test_expect_success 'a run that continues has one progress.csv, also with a callback that is new' '
 	$run --name on --max-failures 0 "$modules/many_metrics.so" 6 5 2>err;
 	test_path_is_missing runs/on/progress.csv &&
 	$run --name on --resume --callback csv "$modules/many_metrics.so" 6 5 2>err &&

@@ -121,7 +121,7 @@ test_expect_success 'a crash or an endless loop in it does not hurt the run' '
 	$run --name loop --set "$(library ./loop.so "grace_s = 0;")" "$train" 2>err &&
 	grep "loop.so has not ended within 0 s" err && test -s runs/loop/checkpoint_000005.h5
 '
-test_expect_success 'what is no callback is reported, and a missing file refused' '
+test_expect_success 'a library that is not a callback is reported, and a missing file refused' '
 	wrong old "(void)0" 99 &&
 	start_run $run --name old --set "$(library ./old.so)" &&
 	eventually grep "old.so has ended with status 3.*another version" err && : >gate && wait $pid &&

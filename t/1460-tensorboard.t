@@ -88,7 +88,7 @@ test_expect_success 'a launcher that was killed leaves out nothing and nothing i
 		\"\(.values.\"raytrain/attempt\") \(.step)\"" >reports &&
 	sort -u reports >once && test "$(grep -c . once)" = "$(grep -c . reports)"
 '
-test_expect_success 'half a record at the end of a file is no harm' '
+test_expect_success 'half a record at the end of a file does no harm' '
 	expect_status 1 $run --name torn -n 1 --max-failures 0 "$many" 6 5 2>err &&
 	file=$(ls runs/torn/events.*.raytrain) && size=$(stat -c %s "$file") &&
 	truncate -s $((size - 400)) "$file" &&

@@ -410,7 +410,7 @@ test_expect_success 'fit() of a run that had finished calls the function, and th
 	EOT
 	"$PYTHON" finished.py >out 2>err && grep ok out
 '
-test_expect_success 'what is no callback is an error, and so is a class' '
+test_expect_success 'an object that is not a callback is an error, and so is a class' '
 	cat >wrong.py <<-\EOT &&
 	from common import *
 	for wrong in (3, Recorder, object(), {"name": "csv"}):
@@ -462,7 +462,7 @@ test_expect_success 'wrong settings in a dictionary are refused with their key' 
 	grep "callbacks.prometheus.intervals: unknown key" err && grep "callbacks.command.*argv" err &&
 	grep "did you mean \"csv\"" err
 '
-test_expect_success 'restore() takes callbacks anew' '
+test_expect_success 'restore() takes new callbacks' '
 	cat >restore.py <<-\EOT &&
 	from steps import *
 	if __name__ == "__main__":

@@ -140,7 +140,7 @@ test_expect_success PYTHON 'metrics of Python are those of rank 0, with their ty
 	test "$(dump /metrics/acc own) $(dump /metrics_mean/acc own)" = "0,0.25,0.5 0.5,0.625,0.75" &&
 	sed -n 3p runs/own/progress.csv | grep ",0.25,1," && raytrain-inspect runs/own | grep "^acc  *0.5 "
 '
-test_expect_success PYTHON 'a run whose values were means goes on with those of rank 0, and has both' '
+test_expect_success PYTHON 'a run whose values were means continues with those of rank 0, and has both' '
 	echo "raytrain.report({\"loss\": 5 + raytrain.get_context().get_world_rank()})" |
 		sed "1i import raytrain" >on.py &&
 	echo "test -e later && exec $PYTHON on.py || exec raytrain-report loss=\$RANK --checkpoint on.py" >both &&

@@ -106,7 +106,7 @@ test_expect_success 'a job that is requeued continues its run' '
 	go_on && eventually job_state "$job" "" && finished long &&
 	jq -e ".attempts | length == 2" inspect.json
 '
-# A requeue of Slurm is no stop of raytrain-run: the job is killed and starts again.
+# A requeue of Slurm is not a stop of raytrain-run: the job is killed and starts again.
 test_expect_success 'a job with --fresh sets the earlier run aside once, and continues after a requeue' '
 	rm -f ready gate &&
 	job=$($run --name long -n 2 --fresh --set "train_loop_config.ready=\"$PWD/ready\"" \

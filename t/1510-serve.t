@@ -339,7 +339,7 @@ test_expect_success 'a model that cannot be loaded is an error, with the reason'
 		"$modules/train_model.so" 2>err &&
 	grep "no worker is left" err && grep "no predict function" err
 '
-test_expect_success 'what is no run is refused' '
+test_expect_success 'a path that is not a run is refused' '
 	expect_status 3 raytrain-serve absent "$model" 2>err &&
 	grep absent err &&
 	expect_status 3 raytrain-serve --follow runs/model/checkpoint_000001.h5 "$model" 2>err &&

@@ -38,7 +38,7 @@ has_other_steps () {
 test_expect_success 'each worker is a step of the job on its node' '	squeue -h -s -j "$job" -o "%i %N" | grep -v "batch\|extern" >steps &&
 	test "$(wc -l <steps)" = 4 && test "$(cut -d " " -f 2 steps | sort -u | wc -l)" = 1
 '
-test_expect_success 'without the token there is no answer' '
+test_expect_success 'a request without the token is not answered' '
 	ask_url && expect_status 22 curl -sf -m 60 "$url/v2/models/fashion"
 '
 test_expect_success 'a step that is killed is started again, and requests are answered' '

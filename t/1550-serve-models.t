@@ -108,7 +108,7 @@ test_expect_success 'each model has its own inputs' '
 	test "$(ask /v2/models/wide | jq -c "[.inputs[].name]")" = "[\"x\",\"id\",\"more\"]" &&
 	score wide >out && jq -re .error answer.json | grep "\"x\""
 '
-test_expect_success 'entries that are no models are left out with a sentence each' '
+test_expect_success 'entries that are not models are left out with a sentence each' '
 	grep "\"README\" is left out" err && grep "\".old\" is left out" err &&
 	! grep "\"wide.cfg\"" err
 '

@@ -88,7 +88,7 @@ test_expect_success 'a worker that does not come is named, and not waited for' '
 	grep "waited 3 s (start_timeout_s) for rank 1 to connect its GPU" err && not_staged &&
 	no_process_left && rm -f files/*
 '
-test_expect_success 'an error of NCCL fails the attempt, and the next one goes on' '
+test_expect_success 'an error of NCCL fails the attempt, and the next one continues' '
 	with_devices broken 3 fail=break fail_at=4 fail_rank=1 "fail_once=$PWD/broken" --max-failures=1 &&
 	grep "attempt 0 failed: .*libnccl.so.2.* 2, unhandled system error" err &&
 	test comm = "$(jq -r .kind runs/broken/logs/attempt-0/error.json)" && near host broken

@@ -130,7 +130,7 @@ test_expect_success 'tensors of one reducer are in one place, on every rank' '
 	refused elsewhere "do not agree: .*rank 0 called .*, on a GPU.*rank 1 called"
 '
 # broken FUNCTION:CALL [SETTING...]: if this call fails on rank 1 in iteration 3, the run fails with a
-# sentence that names it, and another one can go on.
+# sentence that names it, and another one can continue.
 broken () {
 	call=$1
 	shift

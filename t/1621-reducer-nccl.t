@@ -76,7 +76,7 @@ test_expect_success 'a worker dies while gradients are averaged: the next attemp
 	grep "attempt 1: 3 workers" err && same_end whole killed && no_process_left
 '
 # broken VARIABLE VALUE [SETTING...]: if this makes a call fail on rank 1 in iteration 3, the run fails,
-# and another one can go on.
+# and another one can continue.
 broken () {
 	variable=$1 value=$2
 	shift 2

@@ -1,5 +1,5 @@
 #!/bin/sh
-test_description='checkpoints are copied from GPUs while training goes on, with a stand-in for the library of the driver'
+test_description='checkpoints are copied from GPUs while training continues, with a stand-in for the library of the driver'
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/devices.sh"
 
@@ -123,7 +123,7 @@ test_expect_success 'a copy that cannot be started does so, too' '
 	test_path_is_missing runs/start/checkpoint_000003.h5 && no_temporary runs/start &&
 	run_on_devices start 2 overlap=fence --resume && same_run start
 '
-test_expect_success 'a killed worker: the next attempt goes on from the checkpoint before' '
+test_expect_success 'after a worker was killed the next attempt continues from the checkpoint before' '
 	more="--max-failures 1" && test_when_finished "more=" &&
 	run_on_devices killed 3 overlap=fence fail=kill fail_at=4 fail_rank=1 "fail_once=$PWD/once" &&
 	grep "attempt 1: 3 workers" err &&

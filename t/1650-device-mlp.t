@@ -49,7 +49,7 @@ test_expect_success 'the kernels for a GPU compute what those for the CPU do' '
 test_expect_success 'kernels that combine sums in blocks of threads compute what the CPU does' '
 	STANDIN_CUDA_THREADS=1 on_device "$devices/mlp_numbers_device" >threads && near cpu threads
 '
-test_expect_success 'an allocation for which there is no room is not an error of the next kernel' '
+test_expect_success 'an allocation without room is not an error of the next kernel' '
 	on_device "$devices/mlp_numbers_device" full >full && test_cmp gpu full
 '
 test_expect_success 'a network that the CPU has trained predicts the same on a GPU' '

@@ -103,7 +103,7 @@ test_expect_success '--verify accepts intact checkpoints' '
 	test $(grep -c ", verified" out) -eq 3
 '
 
-test_expect_success '--plot draws a metric, and lists the metrics if there is no such one' '
+test_expect_success '--plot draws a metric, and lists the metrics if there is none of this name' '
 	raytrain-inspect --plot loss run >out &&
 	grep -F "*" out &&
 	grep "training_iteration 1 to 5" out &&

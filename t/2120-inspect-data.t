@@ -62,7 +62,7 @@ test_expect_success '--head prints the first rows' '
 		.head[2].x[1] 0.5 ".head | length" 3
 '
 
-test_expect_success 'infinities are no missing values, and null in JSON' '
+test_expect_success 'infinities are not missing values, and null in JSON' '
 	printf "a,b\n-inf,x\n1,\n,y\n" >ends.csv && raytrain-inspect ends.csv >out &&
 	grep -E "^float64 +1 +-inf +-inf +1  a$" out &&
 	raytrain-inspect --head 3 ends.csv >out &&
@@ -83,7 +83,7 @@ test_expect_success MEMORY_LIMIT 'rows of megabytes are read a few at a time' '
 '
 
 # In time that does not grow with the square of their number, which would be minutes.
-test_expect_success 'tens of thousands of columns are no trouble, also if text has to be converted' '
+test_expect_success 'tens of thousands of columns are shown, also if text has to be converted' '
 	"$PYTHON" -c "
 import h5py
 names = [\"c%05d\" % i for i in range(20000)]

@@ -147,7 +147,7 @@ test_expect_success '--csv prints the reports of a run, with quotes if necessary
 	PY
 '
 
-test_expect_success '--csv is refused for what is no run' '
+test_expect_success '--csv is refused for a path that is not a run' '
 	expect_status 2 raytrain-inspect noisy/result.json --csv 2>err && grep -e "--csv" err &&
 	expect_status 2 raytrain-inspect noisy --csv --json 2>err
 '

@@ -82,7 +82,7 @@ test_expect_success '--plot with --compare draws a metric of all runs, too' '
 	expect_status 2 raytrain-inspect a b --compare --plot loss --json 2>err && grep -e --output err
 '
 
-test_expect_success 'one run, or what is no run, is refused' '
+test_expect_success 'a single run, or a path that is not a run, is refused' '
 	expect_status 2 raytrain-inspect a --compare 2>err && grep "only one run" err &&
 	expect_status 2 raytrain-inspect a a/run.cfg --compare 2>err && grep run.cfg err &&
 	mkdir nothing && expect_status 3 raytrain-inspect a nothing --compare 2>err && grep nothing err &&

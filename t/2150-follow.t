@@ -15,7 +15,7 @@ follow () {
 	follower=$!
 }
 
-test_expect_success 'a run that is going on is followed to its end, with its exit status' '
+test_expect_success 'a run that is running is followed to its end, with its exit status' '
 	start_run $run -n 2 --name first && follow runs/first &&
 	eventually grep "^iteration 2 " followed && grep "^attempt 0: 2 workers on 1 node" followed &&
 	: >gate && wait $pid && wait $follower &&
@@ -57,7 +57,7 @@ test_expect_success 'attempts and their failures are printed, and a failed run e
 	grep "^the run has failed" followed
 '
 
-test_expect_success 'a run that is stopped ends with status 75, and is followed again when it goes on' '
+test_expect_success 'a run that is stopped ends with status 75, and is followed again when it continues' '
 	rm -f gate && start_run $run -n 2 --name stopped && follow runs/stopped &&
 	eventually grep "^iteration 2 " followed && kill -USR1 $pid &&
 	eventually grep "stopping at the next report" err && : >gate && expect_status 75 wait $pid &&

@@ -205,7 +205,7 @@ test_expect_success 'what cannot be written is an error with exit status 5, and 
 	test "$(ls -A dir)" = report.html
 '
 
-test_expect_success 'a directory that is no run, and wrong usage, are refused' '
+test_expect_success 'a directory that is not a run, and wrong usage, are refused' '
 	mkdir -p nothing &&
 	expect_status 3 raytrain-inspect -o x.html nothing 2>err &&
 	grep "not a run" err &&

@@ -21,7 +21,7 @@ look () {
 	shift && look_at page_browser.py "$@"
 }
 
-test_expect_success 'a run with failures, holes and texts that are no texts is shown' '
+test_expect_success 'a run with failures, holes and texts that could break the page is shown' '
 	reports= look failed diverged nan nasty
 '
 

@@ -157,7 +157,7 @@ test_expect_success '--help=all lists the keys of raytrain.cfg(5)' '
 		{ echo "raytrain.cfg(5) lacks $name"; return 1; }
 	done
 '
-# A new option with a value that is no file has to be in both.
+# A new option with a value that is not a file has to be in both.
 test_expect_success 'the completions of bash and of zsh know the same values and options' '
 	for shell in raytrain-run _raytrain; do
 		sed -n "/^	case/,/esac/p" "$srcdir/share/completion/$shell" | options |

@@ -87,7 +87,7 @@ test_expect_success 'the commands of README.md build and run the examples, below
 	test -f work/raytrain_results/hello_main/result.h5 &&
 	test -f work/raytrain_results/train/checkpoint_000020.h5
 '
-test_expect_success 'the Python script of README.md trains with one worker, and goes on when resumed' '
+test_expect_success 'the Python script of README.md trains with one worker, and continues when resumed' '
 	(unset LD_LIBRARY_PATH && cd work && PATH=$prefix/bin:$PATH &&
 	raytrain-run -q --backend torch --name one --set run_config.stop.training_iteration=3 \
 		-- python3 train.py &&

@@ -51,7 +51,7 @@ number_in () {
 	h5dump -y -o number.txt -d "/$2" "$1" >/dev/null && tr -d " \n" <number.txt
 }
 
-# -- workers that wait in the FIFO `gate` at a fault point, the action of which is `wait` --
+# -- workers that wait in the FIFO `gate` at a fault point whose action is `wait` --
 
 # hold_gate: wait for a worker to be there, or for the end of raytrain-run, $pid.
 hold_gate () {
@@ -78,7 +78,7 @@ at_gate () {
 		find "/proc/$worker/fd" -lname "$PWD/gate" 2>/dev/null | cut -d/ -f3
 	done
 }
-# open_gate: the workers that wait go on, and no other will wait.
+# open_gate: the workers that wait continue, and no other will wait.
 open_gate () {
 	rm -f gate && : >release
 }

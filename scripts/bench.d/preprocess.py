@@ -1,5 +1,5 @@
 # preprocess.py make DIR ROWS CATEGORIES: write rows.h5 with ROWS x 20 numbers, and words.h5 with
-#     CATEGORIES numbers of 10 categories, of which some are missing.
+#     CATEGORIES numbers of 10 categories, some of which are missing.
 # preprocess.py scale|encode DIR: what scikit-learn takes in two processes, each with half of the
 #     rows, to read, fit and transform them. Prints milliseconds. The halves are not fitted
 #     together, which would take longer.

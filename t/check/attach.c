@@ -144,7 +144,7 @@ int train_func(raytrain_context *ctx)
     for (int i = 1; i <= 3; i++)
         if (report(ctx, i) != 0)
             return 1;
-    REQUIRE(released >= given - 1); /* only the last save may still be going on */
+    REQUIRE(released >= given - 1); /* only the last save may still be in progress */
     REQUIRE(raytrain_checkpoint_wait(ctx) == RAYTRAIN_OK);
     REQUIRE(raytrain_durable_iteration(ctx) == 3);
     REQUIRE(released == given && given == 3);

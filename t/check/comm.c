@@ -26,7 +26,8 @@ static int failures;
         }                                                                              \
     } while (0)
 
-/* Many sizes around those at which algorithms change; integers, so that sums are exact. */
+/* Many sizes around those at which algorithms change; integers, so that sums are
+ * exact. */
 static void check_sums(struct comm *c)
 {
     static const size_t sizes[] = {0, 1, 2, 3, 7, 8, 255, 1024, 4097, 65536, 300001};
@@ -144,8 +145,8 @@ static void check_pending(struct comm *c)
     }
 }
 
-/* What check_alloc() reduces: many places of one block, all pending at the same time, and
- * separate memory that is reduced by messages. */
+/* What check_alloc() reduces: many places of one block, all pending at the same time,
+ * and separate memory that is reduced by messages. */
 struct place {
     size_t at, n; /* of floats */
 };
@@ -300,7 +301,8 @@ static void check_alloc(struct comm *all, bool one_node)
     CHECK(open_files() == files);
 }
 
-/* If one rank makes another call, all ranks learn of it, and later calls are correct. */
+/* If one rank makes another call, all ranks learn of it, and later calls are
+ * correct. */
 static void check_meet(struct comm *c)
 {
     int64_t x[2000];
@@ -326,8 +328,9 @@ static void check_meet(struct comm *c)
           -1);
 }
 
-/* More is sent than fits: the call returns MPI's error, and the rank continues. It is the
- * last rank, which forwards nothing: in Open MPI ranks after it would wait for ever. */
+/* More is sent than fits: the call returns MPI's error, and the rank continues. It is
+ * the last rank, which forwards nothing: in Open MPI ranks after it would wait
+ * forever. */
 static void check_failure(struct comm *c)
 {
     char data[4096] = "";

@@ -3,9 +3,10 @@
  * "train" in memory of a CUDA GPU, that of the stand-in (t/device), or of the host: the
  * numbers are the same, on any number of workers.
  *
- * A kernel for each column of a batch adds numbers of the rows' bytes to a sum on the GPU.
- * The kernels are queued on one stream, and not waited for unless `sync` says so. A report
- * after `every` batches has a checkpoint with the sums over all workers, model/weight.
+ * A kernel for each column of a batch adds numbers of the rows' bytes to a sum on the
+ * GPU. The kernels are queued on one stream, and not waited for unless `sync` says so.
+ * A report after `every` batches has a checkpoint with the sums over all workers,
+ * model/weight.
  *
  * train_loop_config:
  *   columns = "x,y"
@@ -263,7 +264,7 @@ static void capture_end(struct job *j)
     j->captured = NULL;
 }
 
-/* The sums of all workers, which rank 0 goes on with. */
+/* The sums of all workers, with which rank 0 continues. */
 static int report(struct job *j)
 {
     const raytrain_metric metrics[] = {{"loss", 1}};

@@ -1,7 +1,7 @@
 /*
  * misbehave.c - a training function that fails in the way that train_loop_config.how
- * names, on rank train_loop_config.rank (-1: on all ranks); the other ranks report until
- * a report fails.
+ * names, on rank train_loop_config.rank (-1: on all ranks); the other ranks report
+ * until a report fails.
  */
 #include <math.h>
 #include <signal.h>
@@ -147,6 +147,6 @@ int train_func(raytrain_context *ctx)
         if (strcmp(ways[i].name, name) == 0)
             return ways[i].how(ctx);
     }
-    fprintf(stderr, "there is no way \"%s\" to misbehave\n", name);
+    fprintf(stderr, "\"%s\" is not a way to misbehave\n", name);
     return 1;
 }

@@ -2,21 +2,21 @@
  * predictions.c - a model that is one number, which a training makes and a prediction
  * uses.
  *
- * train_func: iteration i of `iterations` = 3 saves weight = i, with the metric `score`,
- * which is best at iteration 2 (and NaN at iteration nan_at = 0).
+ * train_func: iteration i of `iterations` = 3 saves weight = i, with the metric
+ * `score`, which is best at iteration 2 (and NaN at iteration nan_at = 0).
  *
  * predict_func: columns x (float32, any shape) and id (int64) of the input; outputs
- * `score` (float32): weight x the sum of x; `parts` (float64, [2]): weight x id, rows in
- * the batch (with PREDICT_SCORE_ONLY in the environment: score alone).
+ * `score` (float32): weight x the sum of x; `parts` (float64, [2]): weight x id, rows
+ * in the batch (with PREDICT_SCORE_ONLY in the environment: score alone).
  *
- * train_loop_config of a prediction: batch = 0 (rows; 0: the default);
- * fail = "": "return" (an error of its own at row fail_at), "forget" (an output is not
- * put), "early" (it returns before the end), "late" (an output after the first batch),
+ * train_loop_config of a prediction: batch = 0 (rows; 0: the default); fail = "":
+ * "return" (an error of its own at row fail_at), "forget" (an output is not put),
+ * "early" (it returns before the end), "late" (an output after the first batch),
  * "column" (a column that is not there); marks = "": a file to which each batch adds a
- * byte; ready, gate = PATH: rank 0 creates `ready` at its batch 10, and from there on each
- * rank waits until `gate` exists; first = PATH: of several workers, the one that creates
- * `first` goes on, and the others create `first`.late and load their model when they are
- * asked to stop.
+ * byte; ready, gate = PATH: rank 0 creates `ready` at its batch 10, and from there on
+ * each rank waits until `gate` exists; first = PATH: of several workers, the one that
+ * creates `first` continues, and the others create `first`.late and load their model
+ * when they are asked to stop.
  */
 #include <fcntl.h>
 #include <math.h>

@@ -7,7 +7,7 @@ Write the directory of a run, as raytrain-run leaves it, without running anythin
     long       REPORTS reports of METRICS (8) metrics on four ranks, one attempt
     nasty      names, messages and texts that try to end what surrounds them
     diverged   an attempt whose loss grew without limit, and one that went back
-    nan        metrics of which some reports, or all, have no number
+    nan        metrics without a number in some reports, or in all
     empty      a configuration alone: no attempt, no report
     unstarted  an attempt that made no report
     many       thirty attempts, and 60 metrics

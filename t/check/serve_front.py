@@ -35,7 +35,7 @@ def until(condition):
 
 
 class Front:
-    """The program under test, with one worker of version 1 unless told otherwise."""
+    """The program under test, with one worker of version 1 by default."""
 
     def __init__(self, *options, address="127.0.0.1:0", workers=1):
         self.process = subprocess.Popen([PROGRAM, *options, address], stdin=subprocess.PIPE,

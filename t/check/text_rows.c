@@ -1,7 +1,7 @@
 /*
- * text_rows.c - reads the dataset "train", of which column `id` is int64, and prints the
- * id, the word of column `city` and the text of column `note` of each row. It fails after
- * train_loop_config.batches batches, each of which is reported with a checkpoint.
+ * text_rows.c - reads the dataset "train", whose column `id` is int64, and prints the
+ * id, the word of column `city` and the text of column `note` of each row. It fails
+ * after train_loop_config.batches batches, each of which is reported with a checkpoint.
  */
 #include <inttypes.h>
 #include <stdio.h>

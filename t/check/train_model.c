@@ -1,8 +1,8 @@
 /*
  * train_model.c - a training function for tests: small, deterministic, and able to fail
  * in many ways. The model is a vector; an iteration adds the mean over all ranks of
- * random numbers from each rank's own stream, so that any error in restoring changes its
- * bits.
+ * random numbers from each rank's own stream, so that any error in restoring changes
+ * its bits.
  *
  * train_loop_config:
  *   iterations (5), size (1000)
@@ -14,7 +14,7 @@
  *   fail_once = PATH: fail only if PATH can be created, and thus only once
  *   slabs (false): checkpoints also contain the model sharded by rows and by columns,
  *          and some small tensors; after a restore these must agree with the model
- *   loaders (0): the number of children to fork, which wait for ever
+ *   loaders (0): the number of children to fork, which wait forever
  *   tell (false): each rank prints "rank R of N"
  *   total (0): what raytrain_set_total() is called with, if it is not 0
  *   ready = PATH: rank 0 creates PATH when iteration ready_at (2) has been reported

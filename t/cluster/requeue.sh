@@ -7,7 +7,7 @@
 # Slurm delays a requeued job for two minutes, counted again from when its processes are
 # gone. Shorten that to a few seconds; not to zero, because the nodes refuse a job that was
 # granted in the second in which they ended it. A start that is already near is not changed,
-# or it would be postponed for ever.
+# or it would be postponed forever.
 go_on () {
 	eventually job_state "$job" "PENDING BeginTime" && test_path_is_missing status &&
 	eventually hastened

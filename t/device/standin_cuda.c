@@ -1,9 +1,9 @@
 /*
- * standin_cuda.c - a stand-in for libcuda.so.1, for tests on machines without a GPU: the
- * functions that raytrain and its tests use, over host memory.
+ * standin_cuda.c - a stand-in for libcuda.so.1, for tests on machines without a GPU:
+ * the functions that raytrain and its tests use, over host memory.
  *
- * It is no CUDA: it computes nothing, and shows nothing about the real library, but that
- * calls follow its rules. To show mistakes, it is as unhelpful as CUDA may be:
+ * It is no CUDA: it computes nothing, and shows nothing about the real library, but
+ * that calls follow its rules. To show mistakes, it is as unhelpful as CUDA may be:
  *
  *   - memory of a "device" has two mappings: that of the pointer cannot be accessed, so that
  *     a host that touches it crashes; copies use the other one. An address is never used
@@ -12,7 +12,7 @@
  *   - a stream does nothing until something waits for it, and then only what it must. So what
  *     does not wait sees old bytes, every time, and no thread or delay is needed. The default
  *     stream is one of them, per GPU: none waits for another.
- *     cuEventQuery() is a wait that goes on in a thread.
+ *     cuEventQuery() is a wait that continues in a thread.
  *   - pinned memory is full of 0xa5 at first, and only such memory, or memory that is
  *     registered, is copied from and to.
  *   - most calls need a current context; handles of another GPU are refused.
@@ -114,7 +114,7 @@ struct stream {
 struct event {
     struct event *next;    /* of all, also of those that a reset has destroyed */
     struct stream *stream; /* NULL: not recorded */
-    long after;            /* so many works of the stream are done */
+    long after;            /* when this number of works of the stream are done */
     int hold;              /* how many there had been before it was recorded */
     struct capture *capture; /* it is part of a graph */
     int device, life;
@@ -455,7 +455,7 @@ static void *background_run(void *stream)
     return NULL;
 }
 
-/* Let it run, up to there, while this thread goes on. */
+/* Let it run, up to there, while this thread continues. */
 static void stream_start(struct stream *s, long until)
 {
     pthread_t thread;
@@ -1044,7 +1044,8 @@ API int cuStreamBeginCapture_v2(void *stream, int mode)
     return s ? SUCCESS : INVALID_HANDLE;
 }
 
-/* Streams that have joined would have to be joined with the origin: none does that here. */
+/* Streams that have joined would have to be joined with the origin: none does that
+ * here. */
 API int cuStreamEndCapture(void *stream, void **graph)
 {
     struct capture **at = &captures, *c;

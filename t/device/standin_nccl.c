@@ -1,24 +1,25 @@
 /*
  * standin_nccl.c - a stand-in for libnccl.so.2, for tests on machines without GPUs: the
- * functions that raytrain uses, between processes of one machine, over the memory and the
- * streams of the stand-in for CUDA (standin_cuda.c).
+ * functions that raytrain uses, between processes of one machine, over the memory and
+ * the streams of the stand-in for CUDA (standin_cuda.c).
  *
- * It is no NCCL: it shows nothing about the real library, but that calls follow its rules. The
- * ranks of a communicator meet in a file, which the unique id names. A collective is a kernel:
- * nothing happens before something waits for the stream, on any of the ranks; then the others
- * run theirs, too, as GPUs would. It combines in the order of the ranks, in the type of the
- * numbers, and makes a mean by dividing first. As NCCL between GPUs of a node, it does not
- * notice that a rank is gone: a kernel waits until the communicator is aborted.
+ * It is no NCCL: it shows nothing about the real library, but that calls follow its
+ * rules. The ranks of a communicator meet in a file, which the unique id names. A
+ * collective is a kernel: nothing happens before something waits for the stream, on any
+ * of the ranks; then the others run theirs, too, as GPUs would. It combines in the
+ * order of the ranks, in the type of the numbers, and makes a mean by dividing first.
+ * As NCCL between GPUs of a node, it does not notice that a rank is gone: a kernel
+ * waits until the communicator is aborted.
  *
- * What NCCL takes for undefined ends the process, with a line on standard error: memory or a
- * stream of another GPU, calls without or with another context, a communicator that was
- * destroyed or aborted, ranks whose calls differ, a destroy while work is queued, buffers that
- * overlap and are not "in place" as its user guide defines that.
+ * What NCCL takes for undefined ends the process, with a line on standard error: memory
+ * or a stream of another GPU, calls without or with another context, a communicator
+ * that was destroyed or aborted, ranks whose calls differ, a destroy while work is
+ * queued, buffers that overlap and are not "in place" as its user guide defines that.
  *
- * Communicators that do not block follow nccl.h and src/init.cc of NCCL 2.14 to 2.30: a config
- * of another size is taken up to that size, with its version; the communicator is there when
- * ncclCommInitRankConfig() returns ncclInProgress, a thread goes on, and ncclCommAbort() ends
- * that at any point. NCCL has no limit of time for it.
+ * Communicators that do not block follow nccl.h and src/init.cc of NCCL 2.14 to 2.30: a
+ * config of another size is taken up to that size, with its version; the communicator
+ * is there when ncclCommInitRankConfig() returns ncclInProgress, a thread continues,
+ * and ncclCommAbort() ends that at any point. NCCL has no limit of time for it.
  *
  * Environment, read at each call, but not in threads, beside which it may change:
  *   STANDIN_NCCL_LOG=FILE      append "open PID" when it is loaded, and when the process exits
@@ -28,7 +29,7 @@
  *   STANDIN_NCCL_VERSION=N     22809 by default
  *   STANDIN_NCCL_FAIL=NAME:K   the K-th call of this function since this was set returns 2
  *   STANDIN_NCCL_RESULT=N      what ncclCommInitRankConfig() returns then instead of 2
- *   STANDIN_NCCL_LONG=1        a call that does not block goes on until it is aborted
+ *   STANDIN_NCCL_LONG=1        a call that does not block continues until it is aborted
  *   STANDIN_NCCL_BREAK=K       the K-th collective since this was set breaks the communicator:
  *                              it is not done, and the asynchronous error of all ranks is 2
  *   STANDIN_NCCL_DIE=RANK      this rank kills itself when it makes a communicator
@@ -558,7 +559,7 @@ static bool call_run(const struct call *call)
     return true;
 }
 
-/* Let a message get on: *done bytes are. */
+/* Advance a message: *done bytes of it are done. */
 static void message_run(const struct call *call, size_t *done)
 {
     struct comm *c = call->comm;
@@ -583,7 +584,7 @@ static void message_run(const struct call *call, size_t *done)
     *done += n;
 }
 
-/* All messages of a group get on at the same time. */
+/* Advance all messages of a group at the same time. */
 static void messages_run(const struct kernel *k)
 {
     struct comm *c = k->comm;
@@ -633,7 +634,8 @@ static bool is_awaited(const struct comm *c)
     return false;
 }
 
-/* Connect to the other ranks. False: the communicator was aborted before all were there. */
+/* Connect to the other ranks. False: the communicator was aborted before all were
+ * there. */
 static bool comm_join(struct comm *c)
 {
     while (c->away)
@@ -650,8 +652,8 @@ static bool comm_join(struct comm *c)
     return true;
 }
 
-/* A thread of each communicator: it runs this rank's kernels when another rank waits for them,
- * and notices that ranks are gone. */
+/* A thread of each communicator: it runs this rank's kernels when another rank waits
+ * for them, and notices that ranks are gone. */
 static void *helper_run(void *arg)
 {
     struct comm *c = arg;
@@ -893,8 +895,8 @@ API int ncclGroupEnd(void)
     return k ? launch(k, group_stream) : SUCCESS;
 }
 
-/* Where the two are in place, what is sent is at this byte of what is received; negative:
- * what is received is in what is sent. */
+/* Where the two are in place, what is sent is at this byte of what is received;
+ * negative: what is received is in what is sent. */
 static ptrdiff_t place_of(const struct call *call)
 {
     ptrdiff_t mine = (ptrdiff_t)bytes_each(call) * call->comm->rank;
@@ -922,7 +924,7 @@ static void call_check(const struct call *call)
     if (atomic_load(&call->comm->pending) > 0)
         misuse("a call while another one is in progress");
     if (call->op.root < 0 || call->op.root >= call->comm->size)
-        misuse("a root that is no rank");
+        misuse("a root that is not a rank");
     if (sends(call))
         memory_of(call, call->from, bytes_from(call));
     if (gets(call))

@@ -1,10 +1,10 @@
 /*
- * standin_nvml.c - a stand-in for NVML, for tests on machines without a GPU. It is not NVML:
- * it answers what a file says, so that tests see what raytrain makes of such answers, and not
- * how a driver behaves.
+ * standin_nvml.c - a stand-in for NVML, for tests on machines without a GPU. It is not
+ * NVML: it answers what a file says, so that tests see what raytrain makes of such
+ * answers, and not how a driver behaves.
  *
- * STANDIN_NVML names the file, which is read anew at each call; "%h" in it stands for the name
- * of the host. Lines:
+ * STANDIN_NVML names the file, which is read again at each call; "%h" in it stands for
+ * the name of the host. Lines:
  *
  *   driver VERSION
  *   device UUID PCI TOTAL USED PERCENT   memory in bytes; the first GPU is 0, and so on
@@ -14,7 +14,8 @@
  *   xid DEVICE NUMBER                    an error: each line is reported once to each process
  *   lost DEVICE                          it does not answer any more
  *
- * STANDIN_NVML_LOG: each process that opens the library appends "open PID", and "close PID".
+ * STANDIN_NVML_LOG: each process that opens the library appends "open PID", and "close
+ * PID".
  */
 #include <stdio.h>
 #include <stdlib.h>

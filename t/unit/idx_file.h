@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* A file's bytes, being put together; so many if the test says nothing else. */
+/* The bytes of a file that is being made, up to this number unless the test says
+ * otherwise. */
 #ifndef BYTES_MAX
 #define BYTES_MAX (1 << 16)
 #endif
@@ -105,7 +106,8 @@ static inline int scratch_leave(void **state)
 }
 
 /* Open files of this test's directory, and in memory. Other descriptors come and go: a
- * library of MPI may have a thread that looks for something while the program starts. */
+ * library of MPI may have a thread that looks for something while the program
+ * starts. */
 static inline int files_open(void)
 {
     char link[64], path[4096];

@@ -1,6 +1,6 @@
 /*
- * lightgbm_job.h - one training by the booster "lightgbm" with members as threads, for its
- * unit test.
+ * lightgbm_job.h - one training by the booster "lightgbm" with members as threads, for
+ * its unit test.
  */
 #ifndef RAYTRAIN_TEST_LIGHTGBM_JOB_H
 #define RAYTRAIN_TEST_LIGHTGBM_JOB_H
@@ -13,7 +13,8 @@
 #define JOB_FEATURES   6
 #define JOB_SAID_MAX   65536
 
-/* What is particular about the data; the label is 0 or 1 unless another is asked for. */
+/* What is particular about the data; the label is 0 or 1 unless another is asked
+ * for. */
 enum {
     JOB_CLASSES = 1,     /* labels 0, 1, 2 */
     JOB_GROUPS = 2,      /* query groups */
@@ -38,7 +39,7 @@ struct job {
     struct gbdt_config config;
     unsigned flags;
     int rounds;
-    const char *old; /* the model to go on with */
+    const char *old; /* the model to continue */
     int fail_at;     /* this collective fails, on all members; 0: none */
     bool fails;      /* an error is expected */
     struct boosting_data *data;
@@ -56,8 +57,8 @@ struct prediction {
     void *values; /* to free(), float32 or int32 */
 };
 
-/* Is there a library? If not, exit: with TAP's line for skipping all tests if this system
- * cannot have one. */
+/* Is there a library? If not, exit: with TAP's line for skipping all tests if this
+ * system cannot have one. */
 void boosting_library_find(void);
 
 struct job boosting_make(const char *params);

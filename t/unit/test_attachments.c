@@ -1,5 +1,5 @@
-/* test_attachments.c - what single ranks add to a checkpoint: bytes of their own, memory
- * that they hand over, and slabs that several of them have. */
+/* test_attachments.c - what single ranks add to a checkpoint: bytes of their own,
+ * memory that they hand over, and slabs that several of them have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -249,8 +249,8 @@ static void memory_that_is_handed_over_is_not_copied_and_given_back_once(void **
 
 /* ---- Tensors that one rank has ---- */
 
-/* Every rank gives a row and a scalar; between them lies a tensor of which all have
- * slabs. `odd`, unless -1: this rank takes itself for the one that gives all. */
+/* Every rank gives a row and a scalar; between them lies a tensor, and all ranks have
+ * slabs of it. `odd`, unless -1: this rank takes itself for the one that gives all. */
 static int ones_put(raytrain_checkpoint *ck, const struct comm *comm, int odd, int *row,
                     struct error *err)
 {

@@ -185,8 +185,8 @@ static int machine(const struct scaling_config *scaling, struct resources *out,
     return 0;
 }
 
-static void nobody_is_asked(enum node_purpose purpose, char *const *nodes, size_t n,
-                            enum node_answer *answers, struct node_memo *memo)
+static void no_node_is_asked(enum node_purpose purpose, char *const *nodes, size_t n,
+                             enum node_answer *answers, struct node_memo *memo)
 {
     (void)purpose;
     (void)memo;
@@ -216,7 +216,7 @@ static void a_refresh_sees_changed_resources(void **state)
     assert_int_equal(attempt_planner_refresh(planner, NULL), 0);
     assert_true(attempt_planner_can_grow(planner, 1));
     /* But if nodes can be lost, what is known about them is kept. */
-    ops.ask = nobody_is_asked;
+    ops.ask = no_node_is_asked;
     machine_cpus = 1;
     assert_int_equal(attempt_planner_refresh(planner, NULL), 0);
     expect_plan("here*3", NULL);

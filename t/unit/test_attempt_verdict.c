@@ -254,8 +254,8 @@ static const struct row {
      {.ended = true, .cause = CAUSE_NODE_LOST},
      RUN_FAILED,
      CAUSE_NODE_LOST},
-    /* a callback has failed, whatever its workers do when they are asked to stop; but not if
-     * they had come to their end */
+    /* a callback has failed, whatever its workers do when they are asked to stop; but
+     * not if they had come to their end */
     {__LINE__,
      STOPPED,
      {ASKED(SIGINT, 1), .stopping = true, .cause = CAUSE_CALLBACK},
@@ -293,7 +293,7 @@ static void every_end_of_an_attempt_has_its_verdict(void **state)
         v = attempt_judge(&facts);
         if (v.status != rows[i].status ||
             (int)(v.cause | (v.goes_on ? GOES_ON : 0)) != rows[i].cause)
-            fail_msg("line %d: status %d, cause %s, goes on %d", rows[i].line,
+            fail_msg("line %d: status %d, cause %s, continues %d", rows[i].line,
                      (int)v.status, attempt_cause_name(v.cause), v.goes_on);
     }
 }

@@ -177,7 +177,7 @@ static void a_rewind_comes_before_the_report_that_shows_it(void **state)
 }
 
 /* It takes as long as to make one. */
-static void a_report_that_nobody_hears_is_not_parsed(void **state)
+static void a_report_that_no_callback_takes_is_not_parsed(void **state)
 {
     (void)state;
     assert_int_equal(callback_list_create(&list, &context, NULL), 0);
@@ -234,7 +234,7 @@ int main(void)
         TEST(an_empty_slot_is_passed_over),
         TEST(the_lines_of_a_note_are_indented),
         TEST(a_rewind_comes_before_the_report_that_shows_it),
-        TEST(a_report_that_nobody_hears_is_not_parsed),
+        TEST(a_report_that_no_callback_takes_is_not_parsed),
         TEST(the_configuration_names_callbacks),
         TEST(a_callback_may_refuse_the_configuration),
         TEST(a_run_that_had_finished_is_not_passed_on),

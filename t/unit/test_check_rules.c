@@ -1,4 +1,5 @@
-/* What --check makes of facts about nodes, storage and GPUs: verdicts, and which nodes. */
+/* What --check makes of facts about nodes, storage and GPUs: verdicts, and which
+ * nodes. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -127,7 +128,7 @@ static void versions_of_raytrain_are_compared(void **state)
               "6.1, without pidfds");
 }
 
-/* Of two nodes, the second of which is ahead by this number of seconds. */
+/* Of two nodes; the clock of the second is ahead by this number of seconds. */
 static void clocks(const char *ahead_s, enum verdict verdict, const char *detail)
 {
     char report[512];

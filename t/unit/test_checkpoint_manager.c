@@ -21,7 +21,7 @@
 #include "thread_comm.h"
 #include "util/fs.h"
 
-/* Scores of entries 1, 2, 3 ...; NAN is NaN, NONE is no score. */
+/* Scores of entries 1, 2, 3 ...; NAN is NaN, NONE is a missing score. */
 #define NONE 12345.0
 
 static void retention_keeps_best_and_newest(void **state)
@@ -246,7 +246,7 @@ static void a_damaged_newest_falls_back_to_the_next(void **state)
     }
     assert_int_equal(scratch_count("."), 3); /* nothing was deleted, */
     assert_int_equal(access("checkpoint_000001.h5", F_OK),
-                     0); /* none is no fresh run */
+                     0); /* none: not a fresh run */
 }
 
 static void a_damaged_file_gets_a_free_name(void **state)

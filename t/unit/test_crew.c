@@ -1,5 +1,5 @@
-/* The workers of a service: children of this program itself, which connect and then do as
- * they are told. */
+/* The workers of a service: children of this program itself, which connect and then do
+ * what they are asked. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -63,7 +63,7 @@ static size_t records_of(const char *text, size_t n, char delimiter,
     return records;
 }
 
-/* Text of which quotes, delimiters and ends of lines are a certain part. */
+/* Text with a certain share of quotes, delimiters and ends of lines. */
 static size_t random_text(char *text, size_t room, char delimiter)
 {
     static const char *const kinds[] = {
@@ -177,7 +177,7 @@ static void random_ranges_have_the_records_of_the_whole_text(void **state)
     free(ends);
 }
 
-/* Each byte at each place of 64, among bytes of which each bit is set in some: what one
+/* Each byte at each place of 64, among bytes that together have all bits set: what one
  * kind of byte is must not depend on its neighbours. */
 static void every_byte_is_seen_at_every_place(void **state)
 {

@@ -200,7 +200,7 @@ static void order_does_not_depend_on_workers(void **state)
     }
 }
 
-/* After any number of batches, other workers with another batch size go on with the
+/* After any number of batches, other workers with another batch size continue with the
  * rows that are left, and with the next epoch as if nothing had happened. */
 static void any_number_of_workers_can_continue(void **state)
 {

@@ -26,7 +26,7 @@ static size_t n_worked;
 static bool last_batch;
 static bool gated;       /* work waits at the gate */
 static sem_t begun;      /* a batch is in work */
-static sem_t gate;       /* as often as batches may go on */
+static sem_t gate;       /* the number of batches that may continue */
 static sem_t state_gone; /* the state has been freed */
 static int alive;        /* items that are not freed; atomic */
 static struct deferred *d;

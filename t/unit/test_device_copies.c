@@ -1,6 +1,7 @@
 /*
  * test_device_copies.c - copies from a GPU in the background, copies to it by several
- * threads, and batches on their way there, with the stand-in for NVIDIA's library (t/device).
+ * threads, and batches on their way there, with the stand-in for NVIDIA's library
+ * (t/device).
  */
 #include "config.h"
 
@@ -209,7 +210,8 @@ static void pin_elsewhere(struct device_copies *c, unsigned char *memory, size_t
 
 #define SEAM ((size_t)1 << 20)
 
-/* In another thread, and more of it later: a copy across all parts is one that goes on. */
+/* In another thread, with more parts later: a copy across all parts is one that
+ * continues. */
 static void memory_is_pinned_ahead_and_grows(void **state)
 {
     unsigned char *p = device_alloc(N), *to = pages();
@@ -380,7 +382,8 @@ static void several_threads_bring_pieces(void **state)
 
 #define BATCHES 7
 
-/* Kernels look at each batch, and run as late as they may. The batches become larger. */
+/* Kernels look at each batch, and run as late as they may. The batches become
+ * larger. */
 static void each_batch_is_there_for_what_is_queued_in_its_turn(void **state)
 {
     static unsigned char seen[BATCHES][BATCHES * 1000];

@@ -1,7 +1,8 @@
 /*
- * test_device_hip.c - what is AMD's own in GPU memory, with the stand-in for libamdhip64.so
- * (t/device): the numbers of ROCm 5 and of 6, the current GPU, the last error, libraries that
- * are missing, old or fail. test_device.c has the rest, which is the same for all vendors.
+ * test_device_hip.c - what is AMD's own in GPU memory, with the stand-in for
+ * libamdhip64.so (t/device): the numbers of ROCm 5 and of 6, the current GPU, the last
+ * error, libraries that are missing, old or fail. test_device.c has the rest, which is
+ * the same for all vendors.
  */
 #include "config.h"
 
@@ -72,7 +73,7 @@ static bool machine_has_it(void)
     return false;
 }
 
-/* In a process of its own, which opens the library anew: 0 if this is refused. */
+/* In its own process, which opens the library again: 0 if this is refused. */
 static void library_case(const char *variable, const char *value, const char *says)
 {
     pid_t pid = fork();

@@ -173,7 +173,7 @@ static void integers_are_found_among_other_numbers(void **state)
 }
 
 /* Row i has the words i .. i + i % 4 - 1, modulo N_WORDS, by their codes in the table,
- * of which 0 is "unused". */
+ * where 0 is "unused". */
 static void lists_are_encoded_word_by_word(void **state)
 {
     static const char *const sorted[] = {"apple", "fig", "lime", "pear", "unused"};

@@ -1,6 +1,6 @@
 /*
- * test_epochs.c - epochs of all workers: with every order, every rule for the last batch,
- * and some rows of the files only; stopped, and continued by other workers.
+ * test_epochs.c - epochs of all workers: with every order, every rule for the last
+ * batch, and some rows of the files only; stopped, and continued by other workers.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -437,8 +437,9 @@ static bool group_stop(struct group *g, enum last_batch last, const int32_t *who
     return more;
 }
 
-/* Rows that pass a filter, up to a limit, in three epochs, of which each is begun by one
- * number of workers and ended by another: each row once, or those that fill batches. */
+/* Rows that pass a filter, up to a limit, in three epochs, each of which is begun by
+ * one number of workers and ended by another: each row once, or those that fill
+ * batches. */
 static void epochs_go_on_across_their_end(void **state)
 {
     static const uint64_t BATCHES[] = {4, 7, 3};
@@ -483,7 +484,8 @@ static void epochs_go_on_across_their_end(void **state)
     }
 }
 
-/* The batches of an epoch from position *at on, without another epoch being asked for. */
+/* The batches of an epoch from position *at on, without another epoch being asked
+ * for. */
 static void source_epoch(struct batch_source *s, const struct batch_job *job, int rank,
                          int size, struct frame *f)
 {
@@ -680,7 +682,7 @@ static void column_of_a_filter_need_not_be_read(void **state)
     group_close(&g);
 }
 
-/* Big-endian floats, of which some are NaN. */
+/* Big-endian floats, some of which are NaN. */
 static void a_nan_passes_no_filter(void **state)
 {
     static const float VALUES[] = {1, NAN, -3, 0.5, INFINITY, -INFINITY, NAN, 2};
@@ -840,7 +842,8 @@ static void a_file_that_shrinks_is_an_error_in_windows(void **state)
     group_close(&g);
 }
 
-/* Files are copied from memory unless the program handles SIGBUS: then they are read. */
+/* Files are copied from memory unless the program handles SIGBUS: then they are
+ * read. */
 static void windows_are_the_same_when_they_are_read(void **state)
 {
     struct dataset_config cfg = config(2, LAST_BATCH_KEEP);
@@ -865,7 +868,8 @@ static void windows_are_the_same_when_they_are_read(void **state)
 
 #define LARGE 700
 
-/* The batch's rows are others than those seen, and their bytes are as they should be. */
+/* The batch's rows are others than those seen, and their bytes are as they should
+ * be. */
 static void large_batch_look(raytrain_dataset *ds, uint64_t rows, bool seen[LARGE])
 {
     raytrain_tensor x, y;

@@ -1,7 +1,7 @@
 /*
  * test_formats.c - epochs of datasets in every format, in a file, a directory and by a
  * pattern: each row once, in the same order on any number of workers and when another
- * number goes on in mid-epoch, with every rule for the last batch.
+ * number continues in mid-epoch, with every rule for the last batch.
  */
 #include "config.h"
 
@@ -237,7 +237,7 @@ static void file_make(const struct format *f, const char *stem, int first, int n
     assert_int_equal(system(command), 0);
 }
 
-/* All rows in one file; and the same in three, of which one has a single row. */
+/* All rows in one file; and the same in three, one of which has a single row. */
 enum place { ONE_FILE, DIRECTORY, PATTERN, N_PLACES };
 
 static void files_make(const struct format *f, char paths[N_PLACES][64])
@@ -270,7 +270,7 @@ static struct shared {
 struct group {
     const char *path;
     int size;
-    uint64_t steps; /* at most so many batches, from shared->from on */
+    uint64_t steps; /* the most batches, from shared->from on */
 };
 
 static double element(const struct frame_column *c, uint64_t k)
@@ -291,7 +291,7 @@ static double element(const struct frame_column *c, uint64_t k)
     }
 }
 
-/* The number that is at both ends of the column's row; -1: these differ. */
+/* The number at both ends of the column's row; -1: they differ. */
 static int number_of(const struct frame_column *c, uint64_t row)
 {
     uint64_t from = c->offsets ? c->offsets[row] : row;
@@ -398,8 +398,8 @@ struct epochs {
     int rows[N_KINDS][ROWS];
 };
 
-/* Add what the group has got. Batches end at the same time on all of its workers, and are
- * full if they are padded. */
+/* Add what the group has got. Batches end at the same time on all of its workers, and
+ * are full if they are padded. */
 static void epoch_add(struct epochs *e, const struct group *g, int kind)
 {
     for (int r = 0; r < g->size; r++)

@@ -113,7 +113,7 @@ static void a_block_that_is_cut_off_is_refused(void **state)
         assert_refused(COLUMNS, PLACES, ROWS, block, less);
 }
 
-/* Lengths of which one bit is another one, and products that wrap around. */
+/* Lengths with one changed bit, and products that wrap around. */
 static void numbers_of_rows_that_do_not_fit_are_refused(void **state)
 {
     unsigned char block[WORDS + sizeof codes];

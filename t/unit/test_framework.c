@@ -201,7 +201,7 @@ static void jax_always_has_the_numbers_of_its_devices(void **state)
         {1, 1, 1, "JAX_LOCAL_DEVICE_IDS=0"},
         {1, 0, 0, "JAX_LOCAL_DEVICE_IDS=1"}, /* what JAX would take by itself */
         {1, 0, 4, "JAX_LOCAL_DEVICE_IDS=1"},
-        {1, 0, 1, "JAX_LOCAL_DEVICE_IDS=0"}, /* there is no other */
+        {1, 0, 1, "JAX_LOCAL_DEVICE_IDS=0"}, /* the only one */
     };
     struct jax_place place = {.seats = seats, .size = 3};
     char **variables = NULL;
@@ -546,7 +546,8 @@ static void requests_of_other_programs_are_refused(void **state)
     http_store_stop(store);
 }
 
-/* Linux allows no variable of more than 128 KiB, which TF_CONFIG is for 10,000 workers. */
+/* Linux allows no variable of more than 128 KiB, which TF_CONFIG is for 10,000
+ * workers. */
 static void too_many_workers_for_tensorflow_are_refused(void **state)
 {
     enum { MANY = 10000 };

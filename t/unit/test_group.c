@@ -1,8 +1,8 @@
 /*
- * test_group.c - collectives of memory on GPUs, with the stand-ins for CUDA and for NCCL
- * (t/device): each rank is a process with a GPU of its own, unless it says otherwise. The
- * numbers, and their order with the caller's work; when there is no group; failures, and ranks
- * that are gone.
+ * test_group.c - collectives of memory on GPUs, with the stand-ins for CUDA and for
+ * NCCL (t/device): each rank is a process with a GPU of its own, unless it says
+ * otherwise. The numbers, and their order with the caller's work; without a group;
+ * failures, and ranks that are gone.
  */
 #include "config.h"
 
@@ -81,8 +81,8 @@ static void find(void *object, const char *name, void *place)
     memcpy(place, &symbol, sizeof symbol);
 }
 
-/* GPU 0 of a process is GPU `first` of the machine. A library that is loaded is found by its
- * name, wherever it is. nccl: a file in t/device, or NULL. */
+/* GPU 0 of a process is GPU `first` of the machine. A library that is loaded is found
+ * by its name, wherever it is. nccl: a file in t/device, or NULL. */
 static void standins_load(int first, const char *nccl)
 {
     char number[16];
@@ -208,7 +208,7 @@ static const raytrain_dtype dtypes[] = {RAYTRAIN_FLOAT32, RAYTRAIN_FLOAT64,
 static const raytrain_op ops[] = {RAYTRAIN_SUM, RAYTRAIN_MEAN, RAYTRAIN_MAX,
                                   RAYTRAIN_MIN};
 
-/* Small integers, which all types have, and of which the largest is not the same rank's. */
+/* Small integers, which all types have; different ranks have the largest ones. */
 static double number_of(int rank, size_t i)
 {
     return (double)((i * 7 + (size_t)rank * (i % 5 + 1) * 11) % 40) - 10;
@@ -449,7 +449,8 @@ static void each_rank_gets_its_part_and_then_those_of_all(void **state)
     ranks_run(RANKS, parts_and_copies, NULL);
 }
 
-/* The calls of NCCL that this rank makes for parts of these sizes, by both collectives. */
+/* The calls of NCCL that this rank makes for parts of these sizes, by both
+ * collectives. */
 static int parts_calls(struct device_group *g, struct comm *comm, const size_t cuts[])
 {
     int (*calls)(void) = NULL;
@@ -461,8 +462,8 @@ static int parts_calls(struct device_group *g, struct comm *comm, const size_t c
     return calls() - before;
 }
 
-/* Equal parts; cuts near to those of equal parts, on both sides of them; far from them; and so
- * that all but two ranks have none. */
+/* Equal parts; cuts near to those of equal parts, on both sides of them; far from them;
+ * and so that all but two ranks have none. */
 static int calls_counted(struct comm *comm, struct comm *node, void *arg)
 {
     static const int shift[] = {0, 300, -1, 255, -17, 8, -900, 4};
@@ -719,7 +720,7 @@ static void an_abort_ends_waits_on_this_rank(void **state)
     ranks_run(RANKS, failing, &fate);
 }
 
-/* While a call of the library goes on. */
+/* During a call of the library. */
 static void others_look(void *arg, double waited_s)
 {
     struct error err = {0};
@@ -957,7 +958,8 @@ static int share_badly(void *arg, void *id, size_t n, struct error *err)
     return comm->rank == 1 ? error_set(err, RAYTRAIN_ECOMM, "no number for NCCL") : rc;
 }
 
-/* The thread of this process that starts that many threads cannot start the last one. */
+/* The thread of this process that starts that many threads cannot start the last
+ * one. */
 static int threads_before_none;
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),

@@ -172,7 +172,8 @@ static int tier_open(struct comm *comm, const struct scene *scene, struct node_m
 
     for (int r = 0; r < comm->rank; r++) {
         local += scene->layout[r] == scene->layout[comm->rank];
-        /* Nodes are numbered as they appear; the digits name the directories of their images. */
+        /* Nodes are numbered as they appear; the digits name the directories of their
+         * images. */
         if (strchr(scene->layout, scene->layout[r]) == scene->layout + r &&
             strchr(scene->layout, scene->layout[comm->rank]) > scene->layout + r)
             node++;
@@ -468,7 +469,7 @@ static void a_published_image_equals_a_saved_checkpoint(void **state)
     assert_int_equal(stat("published.h5", &published), 0);
     assert_int_equal(plain.st_size, published.st_size);
     expect_published();
-    /* By other ranks, of which one has nothing; byte for byte. */
+    /* By other ranks, one of which has nothing; byte for byte. */
     assert_int_equal(rename("published.h5", "first.h5"), 0);
     expect((struct scene){.layout = "210", .publish = true}, 0);
     expect_same_file("first.h5", "published.h5");
@@ -644,8 +645,8 @@ static void shapes_find(void)
     shapes_at = head.shapes_at;
 }
 
-/* Whichever read of it fails, on whichever rank: all ranks get the error. At least so many
- * reads there are: to open it, and for each walk. */
+/* If any read of it fails, on any rank, all ranks get the error. There are
+ * at least this many reads: to open it, and for each walk. */
 static void expect_failures(struct scene scene, int reads)
 {
     int n = 1;

@@ -554,7 +554,7 @@ static void a_launcher_killed_with_its_keeper_leaves_nothing(void **state)
     close(fds[1]);
 }
 
-/* At any moment: here after so many microseconds of its life. */
+/* At any moment: here after this number of microseconds of its life. */
 static void a_launcher_killed_early_leaves_nothing(void **state)
 {
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);

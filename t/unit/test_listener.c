@@ -124,7 +124,7 @@ static long number_from(const char *fifo)
     return strtol(text, NULL, 10);
 }
 
-/* Let a process go on that reads a line from the FIFO `gate`. */
+/* Let a process continue that reads a line from the FIFO `gate`. */
 static void gate_open(void)
 {
     int fd = open("gate", O_WRONLY | O_CLOEXEC);
@@ -271,7 +271,8 @@ static void a_process_that_does_not_end_is_asked_first(void **state)
     assert_int_equal(n_notes, 1);
 }
 
-/* Two of them: one in its process group that ignores SIGTERM, and the program itself. */
+/* Two of them: one in its process group that ignores SIGTERM, and the program
+ * itself. */
 static void what_it_has_started_is_killed_with_it(void **state)
 {
     pid_t child;

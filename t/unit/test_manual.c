@@ -111,7 +111,7 @@ static void every_documented_key_exists(void **state)
 
         assert_int_equal(sscanf(at, "\n.TP\n.B %511s", name), 1);
         if (!key_exists(&train_config_table, name))
-            fail_msg("raytrain.cfg(5) has an entry for %s, which is no key", name);
+            fail_msg("raytrain.cfg(5) has an entry for %s, which is not a key", name);
         at++;
     }
 }

@@ -255,8 +255,8 @@ static void workers_check(void *arg, struct logged_report *report)
     assert_null(json_object_get(logged_report_json(report), METRICS_WORKERS));
 }
 
-/* Also those that an earlier launcher has not collected. Within a metric, the key is one of
- * the user. */
+/* Also those that an earlier launcher has not collected. Within a metric, the key is
+ * one of the user. */
 static void what_all_workers_report_is_passed_on_and_not_kept(void **state)
 {
     json_t *kept;
@@ -452,7 +452,7 @@ static void a_table_takes_lines_as_they_are(void **state)
     metrics_table_clear(&t);
 }
 
-/* A run that a client of an older version began, and one of this version goes on with.
+/* A run that a client of an older version began, and one of this version continues.
  */
 static void values_of_rank_0_and_means_are_not_mixed_up(void **state)
 {

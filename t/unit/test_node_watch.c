@@ -148,8 +148,8 @@ static enum watch_verdict tick(struct failure *finding)
     return node_watch.tick(state_of_watch, &view, finding);
 }
 
-/* Let so much time pass; all nodes but `dead` have heartbeats every second. Without a dead
- * one, reports arrive. */
+/* Let this time pass; all nodes except `dead` have heartbeats every second. Without a
+ * dead one, reports arrive. */
 static enum watch_verdict pass(double seconds, int dead, struct failure *finding)
 {
     double until = view.now + seconds;
@@ -264,8 +264,8 @@ static void one_silent_node_of_a_thousand_is_found(void **state)
     end();
 }
 
-/* Names in the heartbeats count, not places: a node that is silent in a group of another
- * order is found. */
+/* Names in the heartbeats count, not places: a node that is silent in a group of
+ * another order is found. */
 static void the_order_of_nodes_does_not_matter(void **state)
 {
     struct failure finding;

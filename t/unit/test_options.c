@@ -201,7 +201,7 @@ static void bad_flags_are_refused(void **state)
         expect_failure(parse(rows[i].words), rows[i].code, rows[i].holds);
 }
 
-/* What is only the beginning of an option of the program may be another one's option.
+/* The beginning of an option of this program may be an option of another program.
  */
 static void options_of_predict_are_not_abbreviated(void **state)
 {

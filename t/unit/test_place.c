@@ -118,7 +118,7 @@ static void its_paths_are_absolute(void **state)
     free(cwd);
 }
 
-/* Killed: the next one removes what it has left, and nobody finds it. */
+/* Killed: the next one removes what it has left, and no client finds it. */
 static void what_a_dead_service_has_left_is_removed(void **state)
 {
     struct seen seen;
@@ -154,7 +154,7 @@ static void what_one_with_the_id_of_this_process_has_left_is_removed(void **stat
     free(dir);
 }
 
-/* It may be there; nobody here knows. */
+/* It may exist; that cannot be known here. */
 static void one_of_another_host_is_found_and_left_alone(void **state)
 {
     static const char text[] = "{\"host\":\"far\",\"pid\":1,\"born\":2,\"model\":\"m\","

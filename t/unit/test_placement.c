@@ -297,7 +297,7 @@ static void many_shapes_are_placed_correctly(void **state)
     resources_clear(&have);
 }
 
-/* Ten thousand nodes, of which node i has room for 1 + i % 8; but the first has room for
+/* Ten thousand nodes: node i has room for 1 + i % 8; but the first has room for
  * `first`. */
 #define MANY 10000
 

@@ -1,5 +1,5 @@
-/* test_plan_share.c - each rank gets the parts of the plan that it needs, in their order,
- * and no others. */
+/* test_plan_share.c - each rank gets the parts of the plan that it needs, in their
+ * order, and no others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,14 +37,15 @@ static void plan_fill(struct plan *plan)
     }
 }
 
-/* Does `rank` need what rank `owner` has of a tensor? Its neighbour's, of some tensors. */
+/* Whether `rank` needs what rank `owner` has of a tensor: for some tensors, its
+ * neighbour's part. */
 static bool needs(int rank, int owner, uint64_t tensor)
 {
     return owner < 0 || owner == rank ||
            (tensor % 3 == 0 && rank == (owner + 1) % RANKS);
 }
 
-/* Some of them twice, and one's own: that changes nothing. */
+/* Some of them twice, and its own: that changes nothing. */
 static int needs_fill(const struct plan *plan, struct part_needs *list)
 {
     for (uint64_t p = 0; p < plan->n_parts; p++)

@@ -109,7 +109,7 @@ static void half_a_file_is_refused(void **state)
     assert_non_null(strstr(err.text, "is not complete"));
 }
 
-/* In pieces, of which no socket has to hold more than a few. */
+/* In pieces; a socket never has to hold more than a few of them. */
 static void data_of_a_fence_arrive_whole(void **state)
 {
     static const size_t sizes[] = {0, 1, PMIX_MESSAGE_TEXT_MAX - 1,

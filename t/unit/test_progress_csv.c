@@ -104,7 +104,7 @@ static void put(const char *name, const char *text)
     assert_int_equal(fs_write_atomic(name, text, strlen(text), 0666, &err), 0);
 }
 
-static void the_file_is_made_anew_from_the_log(void **state)
+static void the_file_is_made_again_from_the_log(void **state)
 {
     struct progress_csv *csv = progress_csv_new(".");
 
@@ -164,7 +164,7 @@ int main(void)
         SCRATCH(values_are_quoted),
         SCRATCH(a_metric_that_appears_later_is_the_last_column),
         SCRATCH(a_report_that_is_made_again_replaces_later_rows),
-        SCRATCH(the_file_is_made_anew_from_the_log),
+        SCRATCH(the_file_is_made_again_from_the_log),
         SCRATCH(there_are_at_most_so_many_columns),
         SCRATCH(a_file_that_cannot_be_written_is_an_error),
     };

@@ -258,8 +258,8 @@ static void labels_are_another_column(void **state)
     assert_non_null(strstr(err.text, "ly.npy: it has 3 rows, but \"lx\" has 2"));
 }
 
-/* Fields with padding, sub-arrays, and what is no number, in more rows than a buffer
- * holds. */
+/* Fields with padding, sub-arrays, and fields that are not numbers, in more rows than a
+ * buffer holds. */
 static void fields_of_records_are_columns(void **state)
 {
     enum { ROWS = 2000, BYTES = 17 };
@@ -377,7 +377,8 @@ static void members_of_archives_are_columns(void **state)
     }
 }
 
-/* Bytes that repeat as deflate's longest matches, more than a step expands at a time. */
+/* Bytes that repeat as deflate's longest matches, more than a step expands at a
+ * time. */
 static void large_members_are_expanded(void **state)
 {
     static unsigned char zeros[60000];

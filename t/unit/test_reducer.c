@@ -10,7 +10,7 @@
 #include "session/session.h"
 
 /*
- * A communicator of two ranks, of which the other one holds one more at each place: a
+ * A communicator of two ranks; the other one holds one more at each place: a
  * mean is a half more. Requests finish at the third test, the newest first.
  */
 #define STARTED_MAX 16
@@ -247,8 +247,8 @@ static void float64_is_averaged_as_it_is(void **state)
     raytrain_reducer_destroy(r);
 }
 
-/* The mean is a half more, which takes the numbers beyond 1, where a bfloat16 has one bit
- * less for the fraction: halfway between two, the even one is taken. */
+/* The mean is a half more, which takes the numbers beyond 1, where a bfloat16 has one
+ * bit less for the fraction: halfway between two, the even one is taken. */
 static void sixteen_bits_are_averaged_as_float32(void **state)
 {
     uint16_t brain[3] = {0x3f01, 0x3f03, 0xbf00}, half[2] = {0x3c02, 0xb800};

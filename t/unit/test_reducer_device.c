@@ -1,7 +1,7 @@
 /*
- * test_reducer_device.c - gradients on GPUs, with the stand-in for NVIDIA's library (t/device):
- * when buckets start, what the host waits for, failures at each step of the creation, and the
- * end while other ranks do not respond.
+ * test_reducer_device.c - gradients on GPUs, with the stand-in for NVIDIA's library
+ * (t/device): when buckets start, what the host waits for, failures at each step of the
+ * creation, and the end while other ranks do not respond.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #include "session/session.h"
 #include "device_standin.h"
 
-/* ---- A communicator of two ranks, of which the other one has one more at each place ---- */
+/* ---- A communicator of two ranks; the other one has one more at each place ---- */
 
 static struct {
     float *buf;
@@ -229,7 +229,8 @@ static void ready_waits_neither_for_the_device_nor_for_other_ranks(void **state)
     raytrain_reducer_destroy(r);
 }
 
-/* The means are in host memory, not yet on the GPU: the caller's stream waits for them. */
+/* The means are in host memory, not yet on the GPU: the caller's stream waits for
+ * them. */
 static void wait_does_not_wait_for_copies_to_the_device(void **state)
 {
     raytrain_tensor g[] = {gradient(0), gradient(1)};
@@ -276,7 +277,7 @@ memory_of_the_reducer_is_on_the_device_and_reduced_in_that_of_ranks(void **state
     raytrain_reducer_destroy(r);
 }
 
-/* Each call of the library, until there are no more of it. */
+/* Each call of the library in turn, until all have failed once. */
 static const char *const calls[] = {
     "cuStreamCreate", "cuEventCreate",      "cuMemAlloc_v2", "cuMemsetD8Async",
     "cuMemHostAlloc", "cuEventSynchronize", "cuEventRecord", "cuCtxPushCurrent_v2"};
@@ -311,7 +312,8 @@ static void a_failure_at_any_step_of_the_creation_leaves_nothing(void **state)
     }
 }
 
-/* What the MPI library may still use is left to it, and everything else is given back. */
+/* What the MPI library may still use is left to it, and everything else is given
+ * back. */
 static void destroy_gives_up_ranks_that_do_not_respond(void **state)
 {
     raytrain_tensor g[] = {gradient(0), gradient(1)};

@@ -168,7 +168,7 @@ static void a_line_may_be_long(void **state)
     expect_lines(&offset, "xxxxxxxxxxxxxxxxxxxx(399999) b(1) ");
 }
 
-static void a_file_that_is_replaced_by_a_shorter_one_is_read_anew(void **state)
+static void a_file_that_is_replaced_by_a_shorter_one_is_read_again(void **state)
 {
     uint64_t offset = 0;
 
@@ -382,7 +382,7 @@ int main(void)
         SCRATCH(a_missing_file_has_no_lines_yet),
         SCRATCH(half_a_line_waits_for_the_other_half),
         SCRATCH(a_line_may_be_long),
-        SCRATCH(a_file_that_is_replaced_by_a_shorter_one_is_read_anew),
+        SCRATCH(a_file_that_is_replaced_by_a_shorter_one_is_read_again),
         SCRATCH(what_cannot_be_read_is_an_error),
         SCRATCH(the_first_poll_delivers_the_last_reports),
         SCRATCH(none_of_the_earlier_reports_are_delivered_if_none_are_wanted),

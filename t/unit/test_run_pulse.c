@@ -1,5 +1,5 @@
-/* Which runs are going on, of which this node's kernel may not know. The clock and poll()
- * are those of this file: time passes in poll() alone. */
+/* Which runs are running, also those that this node's kernel does not know. The clock
+ * and poll() are those of this file: time passes in poll() alone. */
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>

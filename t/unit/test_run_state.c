@@ -157,7 +157,7 @@ static void values_that_are_taken_back_are_not_the_best(void **state)
     report(3, "loss", 1, 1, 103);
     m = v.metrics[0];
     assert_near(metric_view_best(m)->value, 1);
-    report(2, "loss", 4, 1, 104); /* an attempt went on from iteration 1 */
+    report(2, "loss", 4, 1, 104); /* an attempt continued from iteration 1 */
     assert_near(metric_view_best(m)->value, 4);
     assert_int_equal(metric_view_best(m)->iteration, 2);
     assert_int_equal(m->n_course, 2);

@@ -1,4 +1,5 @@
-/* A worker of a service: a thread runs a predict function, and the test is the service. */
+/* A worker of a service: a thread runs a predict function, and the test is the
+ * service. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -190,7 +191,7 @@ static int predict_same(raytrain_predictor *p, struct error *e)
 
 static struct worker *busy_worker;
 
-/* It takes a batch, and is busy until the test lets it go on. */
+/* It takes a batch, and is busy until the test lets it continue. */
 static int predict_long(raytrain_predictor *p, struct error *e)
 {
     uint64_t rows;

@@ -92,7 +92,7 @@ static pid_t rank_start(rank_func func, int rank, int pairs[RANKS][2])
     if (pid == 0) {
         struct star s = {.base = {.ops = &STAR_OPS, .rank = rank, .size = RANKS}};
 
-        alarm(60); /* a rank that waits for ever is a failure, not a hang */
+        alarm(60); /* a rank that waits forever is a failure, not a hang */
         s.fds[0] = pairs[rank][1];
         for (int r = 1; rank == 0 && r < RANKS; r++)
             s.fds[r] = pairs[r][0];

@@ -1,4 +1,5 @@
-/* test_shared_storage.c - what one node sees of another one's files, as --check tries it. */
+/* test_shared_storage.c - what a node sees of the files of another one, as --check
+ * tries it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

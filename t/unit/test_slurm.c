@@ -662,7 +662,7 @@ static const struct {
      "1g.10gb", "n1:4:2:1g.10gb:1 n2:4:2:1g.10gb:1"},
     {"J=7   Nodes=n[1-2] Mem=1 GRES=gpu:1g.10gb:2(IDX:0,2),gpu:a100_3g.40gb:1(IDX:1)",
      "a100_3g.40gb", "n1:4:1:a100_3g.40gb:1 n2:4:1:a100_3g.40gb:1"},
-    /* shards alone: a GPU of each node, of which the run has a part */
+    /* shards alone: a part of a GPU of each node */
     {"J=7   Nodes=n[1-2] Mem=1 GRES=shard:4(IDX:0) X=1", NULL,
      "n1:4:1::1/4 n2:4:1::1/4 shard"},
     {"J=7   Nodes=n1 Mem=1 GRES=mps:150(IDX:0-1,3)", NULL,
@@ -1126,7 +1126,7 @@ static void messages_of_srun_are_understood(void **state)
     }
 }
 
-/* Once we kill all tasks, a SIGKILL is no evidence any more; a crash still is. */
+/* When we kill all tasks, a SIGKILL is not evidence any more; a crash still is. */
 static void kills_by_the_launcher(void **state)
 {
     struct step_watch w;

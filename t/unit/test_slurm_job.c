@@ -364,7 +364,7 @@ static void slurm_knows_the_task_of_an_array(void **state)
     setenv("SLURM_ARRAY_TASK_ID", "1", 1);
     setenv("SLURM_JOB_ID", "9", 1);
     squeue_is("exit 1");
-    assert_string_equal(batch_slurm.number(BATCH_TASK), "1"); /* there is no answer */
+    assert_string_equal(batch_slurm.number(BATCH_TASK), "1"); /* without an answer */
     assert_string_equal(slurm_job_name(), "9");
     squeue_is("echo '9 9 N/A 1699000000 1 N/A RUNNING 1 1'");
     assert_null(batch_slurm.number(BATCH_TASK));

@@ -1,4 +1,4 @@
-/* Numbers as a line of text: scale, columns, and values that are no numbers. */
+/* Numbers as a line of text: scale, columns, and values that are not numbers. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>

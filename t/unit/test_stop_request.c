@@ -91,8 +91,8 @@ static void a_later_sigterm_hurries_outside_of_jobs(void **state)
     assert_false(hurry(true, SIGNALS({SIGTERM, 0}, {SIGTERM, 2.1}, {SIGTERM, 99})));
 }
 
-/* How a process ends that is told to stop so late that nobody looks any more; then once
- * more, when all is as before. */
+/* How a process ends that is asked to stop when it no longer looks for requests; then
+ * once more, when all is as before. */
 static int ends(int signal_before, int signal_after)
 {
     struct stop_request stop = STOP_REQUEST_INIT;

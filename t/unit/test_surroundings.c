@@ -35,7 +35,8 @@ static const struct row {
     /* srun -n 4, on one node and on four */
     {__LINE__, {STEP("4", "1", "0,1,2,3", "0")}, 4, "srun", 0, true, 1},
     {__LINE__, {STEP("4", "4", "2", "2")}, 4, "srun", 2, true, 1},
-    /* srun --pty bash with one task, and with four of which only the first still runs */
+    /* srun --pty bash with one task, and with four, only the first of which still
+     * runs */
     {__LINE__, {STEP("1", "1", "0", "0"), "SLURM_PTY_PORT=5"}, 1, "", 0, true, 1},
     {__LINE__,
      {STEP("4", "1", "0,1,2,3", "0"), "SLURM_PTY_PORT=5", "SLURM_TASK_PID=1"},

@@ -84,7 +84,7 @@ static int batch_print(raytrain_dataset *ds, uint64_t rows, FILE *out)
 struct run {
     struct dataset_config cfg;
     struct dataset_state from; /* the epoch is read from here */
-    uint64_t steps;            /* at most so many batches; 0: up to its end */
+    uint64_t steps;            /* the most batches; 0: up to its end */
     int ranks, per_node;
 };
 

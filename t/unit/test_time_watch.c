@@ -20,7 +20,7 @@
 /* ---- A fake Slurm ---- */
 
 static struct {
-    bool outside; /* there is no job */
+    bool outside; /* without a job */
     bool broken;  /* squeue cannot be started */
     enum { ANSWERS, THINKS, FAILS } how;
     struct batch_job job;
@@ -358,7 +358,8 @@ static void a_late_failure_does_not_hide_the_end(void **unused)
 
 /* ---- Workers that take their time ---- */
 
-/* Workers are asked to stop at the start of a job that ends after this number of seconds. */
+/* Workers are asked to stop at the start of a job that ends after this number of
+ * seconds. */
 static void stopping(double seconds)
 {
     ends_after(seconds);
@@ -605,7 +606,7 @@ static void the_start_has_an_end_in_any_case(void **unused)
     start_watch.destroy(state);
 }
 
-/* Even if there is no log, because the PMIx server hangs. */
+/* Even without a log, because the PMIx server hangs. */
 static void on_this_machine_the_start_counts_at_once(void **unused)
 {
     (void)unused;

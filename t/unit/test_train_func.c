@@ -71,7 +71,7 @@ static void errors_of_loading_are_reported(void **state)
     refused("new\nline", RAYTRAIN_ENOTFOUND, "new\\nline");
 }
 
-/* A loop that is no function: it counts how far it comes. */
+/* A loop that is not a function: it counts how far it comes. */
 static int steps;
 
 static int step_open(struct loop *loop, struct error *err)

@@ -136,7 +136,7 @@ static void batch_check(raytrain_dataset *ds, const struct kind *kind,
                   epoch_order_row(o, i < real ? (*at)++ : (*padding)++));
 }
 
-/* Up to so many batches of all ranks. False at the end of the epoch. */
+/* Up to this number of batches of all ranks. False at the end of the epoch. */
 static bool group_follow(struct group *g, uint64_t *at, uint64_t batches)
 {
     struct epoch_order order = EPOCH_ORDER_INIT;

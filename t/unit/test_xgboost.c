@@ -31,7 +31,7 @@ struct setup {
     bool valid_on_first;        /* the other members have no rows of it */
     bool categories;
     int stop_at, keep; /* rounds; keep: rounds of the saved model, 0: all */
-    const void *bytes; /* to go on with */
+    const void *bytes; /* of the model to continue */
     size_t n_bytes;
     /* Out, of rank 0: */
     void *model;

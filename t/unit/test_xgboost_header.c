@@ -1,4 +1,4 @@
-/* The prototypes of libxgboost that raytrain has of its own are those of its header, if
+/* The prototypes of libxgboost that raytrain declares are those of its header, if
  * this system has it. */
 #include "config.h"
 

@@ -1,12 +1,13 @@
 /*
- * cuda_runtime.h - a stand-in for the header of CUDA's runtime API, with which a C++ compiler
- * compiles share/examples/mlp_cuda.cu for tests: over the stand-in for libcuda.so.1
- * (t/device/standin_cuda.c), where a kernel is a function of the host.
+ * cuda_runtime.h - a stand-in for the header of CUDA's runtime API, with which a C++
+ * compiler compiles share/examples/mlp_cuda.cu for tests: over the stand-in for
+ * libcuda.so.1 (t/device/standin_cuda.c), where a kernel is a function of the host.
  *
- * It is no CUDA. A kernel runs when something waits for it, and gets pointers that can be
- * accessed in place of those to memory of the GPU. It runs as one block of one thread, which
- * a kernel must allow that works for any number of them; with STANDIN_CUDA_THREADS in the
- * environment, as the blocks and threads that the launch says, a block after the other.
+ * It is no CUDA. A kernel runs when something waits for it, and gets pointers that can
+ * be accessed in place of those to memory of the GPU. It runs as one block of one
+ * thread, which a kernel must allow that works for any number of them; with
+ * STANDIN_CUDA_THREADS in the environment, as the blocks and threads that the launch
+ * says, a block after the other.
  */
 #ifndef RAYTRAIN_TEST_CUDA_RUNTIME_H
 #define RAYTRAIN_TEST_CUDA_RUNTIME_H
@@ -85,7 +86,7 @@ template <class T> static T *standin_argument(T *p)
     return (T *)standin_inside((uintptr_t)p);
 }
 
-/* A block of so many threads. */
+/* A block of this number of threads. */
 static inline void standin_block(unsigned int n, unsigned int block,
                                  unsigned int blocks, const std::function<void()> &body)
 {
