@@ -4,12 +4,12 @@
 
 #include "frame/frame.h"
 
-/* One row: numbers, or the code of a word. -1: rows are not of one size. */
+/* Describes one row: numbers, or the code of a word. -1: rows differ in size. */
 int column_view_row(const struct frame_column *c, raytrain_tensor *row);
-/* All rows, the first dimension; the same otherwise. */
+/* The same for all rows, which are the first dimension. */
 int column_view_tensor(const struct frame_column *c, uint64_t rows,
                        raytrain_tensor *tensor);
-/* Texts, or sparse vectors. -1: it is neither. */
+/* Describes texts, or sparse vectors. -1: the column has neither. */
 int column_view_ragged(const struct frame_column *c, uint64_t rows,
                        raytrain_ragged *ragged);
 

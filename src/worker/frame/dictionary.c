@@ -1,10 +1,9 @@
 /*
  * dictionary.c - see dictionary.h. An open-addressing hash table of codes over an array
- * of words, whose bytes lie one after the other.
+ * of words, whose bytes are stored one after the other.
  *
  * The hash function multiplies and folds 8 bytes at a time, as wyhash does (Wang Yi,
- * public domain); it need not resist an attacker, because a table that fills with one
- * chain is only slow.
+ * public domain). It need not resist an attacker: colliding words only make it slow.
  */
 #include "frame/dictionary.h"
 
@@ -16,12 +15,12 @@
 #define SLOTS_MIN 64
 
 struct word {
-    size_t at; /* of its bytes */
+    size_t at; /* where its bytes begin */
     uint32_t n;
     uint32_t hash;
 };
 
-/* The hash is kept here, so that words with another one are not looked at. */
+/* Slots have the hash, so that words with another hash are not compared. */
 struct slot {
     uint32_t hash;
     int32_t code; /* -1: empty */
@@ -32,7 +31,7 @@ struct dictionary {
     size_t n, room;
     char *bytes;
     size_t n_bytes, bytes_room;
-    struct slot *slots; /* a power of two of them */
+    struct slot *slots; /* the number of them is a power of two */
     size_t n_slots;
 };
 
@@ -71,7 +70,7 @@ static uint32_t hash_of(const char *word, size_t n)
     return (uint32_t)(h ^ h >> 32);
 }
 
-/* Most words are short, too short for a call of memcmp(). */
+/* Faster than a call of memcmp() for short words, as most are. */
 static bool equal(const char *a, const char *b, size_t n)
 {
     if (n <= 8)
@@ -165,7 +164,7 @@ int32_t dictionary_find(const struct dictionary *d, const char *word, size_t n)
     return hashed_word_find(d, word, n, hash_of(word, n));
 }
 
-/* Room for another word of n bytes. */
+/* Make room for another word of n bytes. */
 static int words_grow(struct dictionary *d, size_t n, struct error *err)
 {
     if (d->n == d->room) {
@@ -218,7 +217,7 @@ int dictionary_add(struct dictionary *d, const char *word, size_t n, int32_t *co
     return add(d, word, n, hash_of(word, n), code, err);
 }
 
-/* Fetch what add() will look at. */
+/* Prefetch what adding these words will read. */
 static void fetch(const struct dictionary *d, const uint32_t hashes[], size_t n)
 {
     int32_t codes[DICTIONARY_AHEAD];
@@ -258,7 +257,7 @@ int dictionary_add_some(struct dictionary *d, const struct dictionary_text texts
 /* ---- Order ---- */
 
 struct sorted {
-    uint64_t key; /* the first bytes that words do not all begin with */
+    uint64_t key; /* the first bytes after those that all words begin with */
     const char *bytes;
     uint32_t n;
     int32_t code;
@@ -274,7 +273,7 @@ static int by_bytes(const void *a, const void *b)
     return (x->n > y->n) - (x->n < y->n);
 }
 
-/* How many bytes all words begin with. */
+/* The length of the beginning that all words share. */
 static size_t common_bytes(const struct dictionary *d)
 {
     const char *first = d->bytes;
@@ -292,7 +291,7 @@ static size_t common_bytes(const struct dictionary *d)
     return common;
 }
 
-/* The order of two keys is that of the bytes; what is not there is 0. */
+/* A key of 8 bytes, padded with zeros; keys have the order of the bytes. */
 static uint64_t word_key(const char *word, size_t n)
 {
     unsigned char bytes[8] = {0};
@@ -303,7 +302,7 @@ static uint64_t word_key(const char *word, size_t n)
     return be64toh(key);
 }
 
-/* The words with their codes, to be sorted. */
+/* Make the list of words and codes to sort. */
 static void order_make(const struct dictionary *d, struct sorted *order)
 {
     size_t common = common_bytes(d);
@@ -317,7 +316,8 @@ static void order_make(const struct dictionary *d, struct sorted *order)
     }
 }
 
-/* Sort by a byte of the keys, stable, into `to`; false: all have the same one. */
+/* A stable sort by one byte of the keys, into `to`; false if the byte is the same in
+ * all. */
 static bool byte_sort(const struct sorted *from, struct sorted *to, size_t n,
                       unsigned shift)
 {
@@ -335,7 +335,7 @@ static bool byte_sort(const struct sorted *from, struct sorted *to, size_t n,
 }
 
 /* Sort by keys, from the last byte to the first, then words whose keys are equal.
- * *spare has room for as many; the two may change places. */
+ * *spare has the same size; the two may be swapped. */
 static void sort(struct sorted **order, struct sorted **spare, size_t n)
 {
     for (unsigned shift = 0; n > 1 && shift < 64; shift += 8) {

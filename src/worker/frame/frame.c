@@ -1,6 +1,6 @@
 /*
- * frame.c - frames: memory that is kept for reuse, columns, and memory for rows. Memory
- * that several columns share comes from region.c.
+ * frame.c - frames: memory that is kept for reuse, columns, and memory for rows.
+ * region.c provides memory that several columns share.
  */
 #include "frame/frame.h"
 
@@ -23,8 +23,8 @@ static int column_no_memory(const struct frame_column *c, uint64_t rows,
 
 /* ---- Memory that is kept ---- */
 
-/* No more blocks than columns had at one time: if none of them is large enough, one is
- * freed. */
+/* It never has more blocks than columns had at one time: if no block is large enough,
+ * one is freed. */
 struct frame_spare {
     struct block {
         void *memory;
@@ -50,7 +50,7 @@ static void spare_give(struct frame_spare *spare, void *memory, size_t room)
         free(memory);
 }
 
-/* The smallest block of at least `bytes` bytes; NULL: there is none. */
+/* Take the smallest block of at least `bytes` bytes; NULL: there is none. */
 static void *spare_take(struct frame_spare *spare, size_t bytes, size_t *room)
 {
     size_t best = 0;
@@ -98,7 +98,7 @@ int frame_add(struct frame *f, const struct frame_column *like, size_t *index,
               struct error *err)
 {
     if (frame_find(f, like->name))
-        return error_set(err, RAYTRAIN_EINVAL, "column \"%s\" is there twice",
+        return error_set(err, RAYTRAIN_EINVAL, "column \"%s\" exists twice",
                          like->name);
     return frame_append(f, like, index, err);
 }
@@ -193,8 +193,7 @@ static bool restored(const struct frame *f, const struct frame *like)
     return f->n_columns == like->n_columns;
 }
 
-/* Columns in the order of `like`, and then the others. The first i are in their places.
- */
+/* Put the columns into the order of `like`, followed by the others. */
 static int columns_order(struct frame *f, const struct frame *like, struct error *err)
 {
     for (size_t i = 0; i < like->n_columns; i++) {
@@ -338,8 +337,8 @@ int frame_reserve(struct frame_column *c, uint64_t rows, uint64_t elements,
     return 0;
 }
 
-/* The bytes that the column lacks for `rows` rows, in whole lines; UINT64_MAX: too
- * many. */
+/* The bytes that the column lacks for `rows` rows, in whole cache lines; UINT64_MAX:
+ * too many. */
 static uint64_t bytes_missing(const struct frame_column *c, uint64_t rows)
 {
     uint64_t bytes;
@@ -350,7 +349,7 @@ static uint64_t bytes_missing(const struct frame_column *c, uint64_t rows)
     return c->data && bytes <= c->data_room ? 0 : (bytes / ALIGNMENT + 1) * ALIGNMENT;
 }
 
-/* The next part of the region. */
+/* Give the column the next part of the region. */
 static void part_assign(struct frame_column *c, struct frame_region *region,
                         unsigned char **at, uint64_t bytes)
 {
@@ -362,7 +361,8 @@ static void part_assign(struct frame_column *c, struct frame_region *region,
     *at += bytes;
 }
 
-/* Give each column that lacks memory a part of a new region, if one can be had. */
+/* Give each column that lacks memory a part of a new region, if there is memory for
+ * it. */
 static void region_divide(struct frame frames[], size_t n, uint64_t rows)
 {
     struct frame_region *region;

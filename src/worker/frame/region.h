@@ -1,7 +1,7 @@
 /*
- * region.h - memory that many columns have parts of, in huge pages if the system gives
- * them: what is written in any order in a large memory of small pages waits for the
- * page tables more than for the memory. The last column that lets go of it frees it.
+ * region.h - memory that many columns share, in huge pages if the system provides them:
+ * random writes to a large memory of small pages wait longer for the page tables than
+ * for the memory. The last column that releases it frees it.
  */
 #ifndef RAYTRAIN_FRAME_REGION_H
 #define RAYTRAIN_FRAME_REGION_H
@@ -10,10 +10,10 @@
 
 struct frame_region;
 
-/* Its memory is *bytes, zeros, aligned to a page. It belongs to one user. NULL and
- * errno if there is none. */
+/* *bytes is its memory: zeros, aligned to a page. It has one user at first. NULL, with
+ * errno, on failure. */
 struct frame_region *frame_region_create(size_t n, unsigned char **bytes);
-/* Any thread. */
+/* Adds a user. Any thread may call it. */
 void frame_region_hold(struct frame_region *r);
 void frame_region_release(struct frame_region *r);
 

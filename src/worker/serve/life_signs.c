@@ -1,6 +1,6 @@
 /*
- * life_signs.c - the thread that sends signs of life. The connection for batches is
- * service_predictor.c's.
+ * life_signs.c - the thread that sends signs of life. service_predictor.c has the
+ * connection for batches.
  */
 #include "serve/life_signs.h"
 
@@ -15,7 +15,7 @@
 #include "serve/service_socket.h"
 #include "util/thread.h"
 
-/* A part of the time that a worker may be silent. */
+/* Shorter than the time that a worker may be silent. */
 #define EVERY_MS 400
 
 struct life_signs {
@@ -27,7 +27,7 @@ struct life_signs {
     pthread_t thread;
 };
 
-/* A service that does not read them for a while has enough of them. */
+/* If the socket is full, the service has signs to read: none is sent. */
 static void *signs_send(void *arg)
 {
     const struct life_signs *s = arg;

@@ -1,6 +1,6 @@
 /*
  * serve_inputs.c - chooses the columns that a service takes, and turns rows of messages
- * into frames. Messages are received by service_predictor.c.
+ * into frames. service_predictor.c receives messages.
  */
 #include "serve/serve_inputs.h"
 
@@ -18,7 +18,7 @@ static bool names_column(const struct preprocessor_config *config, const char *n
     return false;
 }
 
-/* Labels, which a prediction does not have. */
+/* True for labels, which a prediction does not have. */
 static bool is_label(const struct chain *chain, const char *label, const char *name)
 {
     for (size_t i = 0; chain && i < chain->n; i++)
@@ -27,7 +27,7 @@ static bool is_label(const struct chain *chain, const char *label, const char *n
     return label && strcmp(label, name) == 0;
 }
 
-/* Does the first preprocessor that reads this text take it for a category? */
+/* True if the first preprocessor that reads this text takes it as a category. */
 static bool is_category(const struct chain *chain, const char *name)
 {
     for (size_t i = 0; chain && i < chain->n; i++)
@@ -36,7 +36,7 @@ static bool is_category(const struct chain *chain, const char *name)
     return false;
 }
 
-/* What the preprocessors have learned of the column. */
+/* Add the words of the column that the preprocessors have learned. */
 static int words_learned(const struct chain *chain, const char *name,
                          struct dictionary *words, struct error *err)
 {
@@ -60,7 +60,7 @@ static int words_learned(const struct chain *chain, const char *name,
     return 0;
 }
 
-/* One that is none of them. */
+/* Add a word that is different from all others. */
 static int word_other(struct dictionary *words, int32_t *code, struct error *err)
 {
     char other[32] = "<other>";
@@ -105,7 +105,7 @@ void serve_inputs_clear(struct serve_inputs *inputs)
     *inputs = (struct serve_inputs){.schema = FRAME_INIT};
 }
 
-/* row: of numbers; NULL: text. */
+/* row: its shape if it has numbers; NULL: text. */
 static int inputs_column_add(struct serve_inputs *inputs, const char *name,
                              const raytrain_tensor *row, const struct chain *chain,
                              struct error *err)
@@ -160,7 +160,7 @@ static int column_like(struct serve_inputs *inputs, const struct frame_column *c
     if (c->kind == FRAME_TEXT || c->kind == FRAME_WORDS)
         return inputs_column_add(inputs, c->name, NULL, chain, err);
     return error_set(err, RAYTRAIN_ENOTSUP,
-                     "column \"%s\" is one of sparse vectors or lists of words, and a "
+                     "column \"%s\" has sparse vectors or lists of words, and a "
                      "service takes numbers and text; name its inputs, with "
                      "predict.inputs",
                      c->name);
@@ -179,7 +179,7 @@ int serve_inputs_like(const struct frame *dataset, const char *label,
             rc = column_like(inputs, &dataset->columns[i], chain, err);
     if (rc == 0 && inputs->n == 0)
         rc = error_set(err, RAYTRAIN_EINVAL,
-                       "there is no column but the label \"%s\"; name the inputs of "
+                       "there is no column except the label \"%s\"; name the inputs of "
                        "the service, with predict.inputs",
                        label ? label : "");
     if (rc < 0)

@@ -1,5 +1,6 @@
 /*
- * service_predictor.c - in order: life, the connection and HELLO, answers, batches.
+ * service_predictor.c - see service_predictor.h. In order: life, the connection and
+ * HELLO, answers, batches.
  */
 #include "serve/service_predictor.h"
 
@@ -20,18 +21,18 @@ struct service_predictor {
     struct serve_inputs inputs;
     struct service_rows *found; /* the inputs, in the message of the current batch */
 
-    /* From the first next on. */
-    int socket; /* -1: not yet, or not any more */
+    /* Valid after the first next. */
+    int socket; /* -1: not connected yet, or no longer */
     struct life_signs *signs;
     struct service_reader reader;
     struct service_column *outputs; /* as base.predicted */
-    uint64_t *places; /* of the outputs in the answer; then those of a shorter one */
-    bool *there;      /* which of them have been put */
+    uint64_t *places; /* of the outputs in the answer; then those in a shorter one */
+    bool *there;      /* whether each has been put */
     unsigned char *answer; /* aligned to SERVICE_ALIGN */
     uint64_t answer_room, answer_bytes;
     uint64_t id; /* of the current batch */
     uint64_t
-        asked; /* its rows, as they came; base.rows: as the predict function has them */
+        asked; /* the rows that came; base.rows: those that the predict function gets */
     bool has_largest; /* the predict function has had a batch of the largest size */
     bool ended;
 };
@@ -107,7 +108,7 @@ static int wait_failed(struct error *err)
                      strerror(errno));
 }
 
-/* It does not block from here on. */
+/* Connect; afterwards the socket does not block. */
 static int service_connect(struct service_predictor *p, struct error *err)
 {
     int flags;
@@ -121,7 +122,7 @@ static int service_connect(struct service_predictor *p, struct error *err)
     return wait_failed(err);
 }
 
-/* A message of this predictor's, whole: 0, 1 if the service is gone, or -1. */
+/* Send a whole message. 0, 1 if the service has ended, or -1. */
 static int message_send(struct service_predictor *p, enum service_kind kind,
                         uint64_t rows, const void *payload, uint64_t bytes,
                         struct error *err)
@@ -200,7 +201,7 @@ static int signs_begin(struct service_predictor *p, struct error *err)
     return err->code == RAYTRAIN_ECOMM ? 1 : -1;
 }
 
-/* 0, 1 if the service is gone, or -1. */
+/* 0, 1 if the service has ended, or -1. */
 static int service_predictor_begin(struct service_predictor *p, struct error *err)
 {
     int rc;
@@ -230,7 +231,7 @@ static int answer_reserve(struct service_predictor *p, uint64_t bytes,
     return error_no_memory(err);
 }
 
-/* Room for the outputs of `rows` rows, with zeros between them. */
+/* Make room for the outputs of `rows` rows, with zeros between them. */
 static int answer_begin(struct service_predictor *p, uint64_t rows, struct error *err)
 {
     size_t n = p->base.predicted.n;
@@ -261,7 +262,7 @@ static int service_put(raytrain_predictor *base, size_t column, const void *data
     return 0;
 }
 
-/* This batch has failed, for this reason. As message_send(). */
+/* Send the reason why this batch has failed. As message_send(). */
 static int failed_send(struct service_predictor *p, const struct error *why,
                        struct error *err)
 {
@@ -269,7 +270,7 @@ static int failed_send(struct service_predictor *p, const struct error *why,
                         strlen(why->text), err);
 }
 
-/* Only the rows that were asked for: those of each output move to their place in a
+/* Keep only the rows that were asked for: move those of each output to their place in a
  * shorter answer. */
 static int answer_shorten(struct service_predictor *p, struct error *err)
 {
@@ -291,7 +292,7 @@ static int answer_shorten(struct service_predictor *p, struct error *err)
     return 0;
 }
 
-/* If the service is gone, the next call of next sees it. */
+/* If the service has ended, the next call of next returns it. */
 static int service_fail(raytrain_predictor *base, const struct error *why,
                         struct error *err)
 {
@@ -301,7 +302,8 @@ static int service_fail(raytrain_predictor *base, const struct error *why,
     return failed_send(service_predictor_of(base), &text, err) < 0 ? -1 : 0;
 }
 
-/* The predict function is done with the current batch. */
+/* Send the answer to the current batch, with which the predict function has
+ * finished. */
 static int answer_send(struct service_predictor *p, struct error *err)
 {
     struct error why;
@@ -323,7 +325,7 @@ static int answer_send(struct service_predictor *p, struct error *err)
 
 /* ---- Batches ---- */
 
-/* Sleep until the socket has something to say, or it is time for a sign. */
+/* Sleep until the socket is ready, or it is time for a sign of life. */
 static int socket_await(const struct service_predictor *p, struct error *err)
 {
     struct pollfd on = {.fd = p->socket, .events = POLLIN};
@@ -333,7 +335,7 @@ static int socket_await(const struct service_predictor *p, struct error *err)
     return wait_failed(err);
 }
 
-/* 0: a message is there, or 1: there will be none, or -1. */
+/* 0: there is a message; 1: there will be no more; -1: error. */
 static int message_await(struct service_predictor *p, struct error *err)
 {
     for (;;) {
@@ -354,7 +356,7 @@ static int message_await(struct service_predictor *p, struct error *err)
     }
 }
 
-/* The rows, in the dataset of the predict function. */
+/* Put the rows into the dataset of the predict function. */
 static int rows_bring(struct service_predictor *p, uint64_t rows, struct error *err)
 {
     struct frame *f = dataset_bring(p->base.input, err);
@@ -364,8 +366,8 @@ static int rows_bring(struct service_predictor *p, uint64_t rows, struct error *
     return dataset_brought(p->base.input, err);
 }
 
-/* Its rows become the current batch. A predict function may rely on it that no batch is
- * larger than its first one: that has its rows several times. */
+/* Make the rows of a message the current batch. A predict function may rely on its
+ * first batch being the largest: that one has its rows repeatedly. */
 static int batch_take(struct service_predictor *p, struct error *err)
 {
     const struct service_reader *r = &p->reader;
@@ -394,7 +396,7 @@ static int batch_take(struct service_predictor *p, struct error *err)
     return 0;
 }
 
-/* A batch that can be used: 0, 1 if there is none any more, or -1. */
+/* Wait for a batch that can be used. 0, 1 if there are no more, or -1. */
 static int batch_await(struct service_predictor *p, struct error *err)
 {
     for (;;) {
@@ -415,7 +417,7 @@ static int batch_await(struct service_predictor *p, struct error *err)
     }
 }
 
-/* An answer is sent before the next batch is awaited. */
+/* Send the answer, and wait for the next batch. */
 static int service_next(raytrain_predictor *base, uint64_t *rows, struct error *err)
 {
     struct service_predictor *p = service_predictor_of(base);

@@ -1,19 +1,20 @@
 /*
- * service_predictor.h - the predictor of a worker of a service: batches come over a
- * socket from the service, and the predictions go back (protocol/service_wire.h).
+ * service_predictor.h - the predictor of a worker of a service: it receives batches
+ * over a socket from the service, and sends the predictions back
+ * (protocol/service_wire.h).
  *
- * Rows that cannot be used, and a batch whose outputs the predict function has not all
- * put, are answered with FAILED, and the next batch is awaited. The predict function
- * hears of the end when the service closes the connection. A request to stop ends it
- * only until it has connected: batch systems signal workers together with their
- * service, which has requests to answer first. While it is connected, a thread gives
- * signs of life (life_signs.h).
+ * It answers with FAILED if rows cannot be used, or if the predict function has not put
+ * all outputs of a batch, and waits for the next batch. When the service closes the
+ * connection, there are no more batches. A request to stop ends it only before it has
+ * connected: batch systems signal workers together with their service, which has
+ * requests to answer first. While it is connected, a thread sends signs of life
+ * (life_signs.h).
  *
- * The first batch is filled up to the size that HELLO has, by repeating its rows, since
- * the first batch of a predict function is never smaller than another one. The service
- * sends no batches that are larger.
+ * The first batch is filled up to the size in HELLO, by repeating its rows, since the
+ * first batch of a predict function is never smaller than another one. The service does
+ * not send larger batches.
  *
- * Each rank is a worker of the service of its own; no call is COLLECTIVE.
+ * Each rank is a separate worker of the service; calls are not COLLECTIVE.
  */
 #ifndef RAYTRAIN_SERVE_SERVICE_PREDICTOR_H
 #define RAYTRAIN_SERVE_SERVICE_PREDICTOR_H
@@ -27,19 +28,19 @@ struct service_predictor_env {
     const struct predict_config *config;
     const struct chain *chain; /* fitted preprocessors for the rows; NULL: none */
     const char *checkpoint;    /* NULL: none */
-    int64_t iteration;         /* of it */
-    bool (*stops)(void *arg);  /* was a stop asked for? */
-    /* This rank makes progress: before each batch, and while it waits for one, every
-     * sign_ms; -1: only before it. */
+    int64_t iteration;         /* of the checkpoint */
+    bool (*stops)(void *arg);  /* true if a stop was requested */
+    /* Called when this rank makes progress: before each batch, and every sign_ms while
+     * it waits for one; -1: only before it. */
     void (*goes_on)(void *arg);
     int sign_ms;
-    /* Is what predicts not stopped? By another thread. */
+    /* True unless the process that predicts is stopped. Another thread calls it. */
     bool (*lives)(void *arg);
     void *arg;
 };
 
-/* Takes the inputs, which become empty, also on failure. The socket is connected at the
- * first next, when the outputs are known. */
+/* Takes the inputs, which become empty, also on failure. The first next connects the
+ * socket, when the outputs are known. */
 int service_predictor_create(const struct service_predictor_env *env,
                              struct serve_inputs *inputs, raytrain_predictor **out,
                              struct error *err);
