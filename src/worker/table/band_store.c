@@ -1,6 +1,6 @@
 /*
  * band_store.c - slots in shared memory, and how ranks agree on them without a lock.
- * Bands are unpacked by packing.c.
+ * packing.c unpacks bands.
  */
 #include "table/band_store.h"
 
@@ -15,8 +15,8 @@
 
 #define WAYS 8 /* slots in which a band may be */
 
-/* The state of a slot: from bit 0 on, 2 bits FREE, FILLING or READY; 14 bits, how many
- * ranks read it; 48 bits, the band that is there. */
+/* The state of a slot, from bit 0: 2 bits for FREE, FILLING or READY; 14 bits for the
+ * number of ranks that read it; 48 bits for the band in it. */
 #define FREE    0u
 #define FILLING 1u
 #define READY   2u
@@ -232,7 +232,7 @@ static bool slot_take(struct shared *s, uint64_t first, uint64_t n, uint64_t slo
 /* How often to look again, when another rank has changed a slot, before waiting. */
 #define LOOKS 4
 
-/* False: look again. */
+/* Find a slot with the band, or take one. False: look again. */
 static bool band_slot_find(struct shared *s, const struct band_id *id, uint64_t *slot,
                            enum band_found *found)
 {

@@ -3,8 +3,8 @@
  * so that each is unpacked by one of them.
  *
  * There is no lock: the state of a slot is one word that ranks change by compare and
- * swap. A rank that dies may leave a slot that is never filled, or never free: others
- * wait for it no longer than a second, and unpack the band for themselves.
+ * swap. A rank that dies may leave a slot that is never filled, or never freed: others
+ * wait for it at most a second, and then unpack the band themselves.
  */
 #ifndef RAYTRAIN_TABLE_BAND_STORE_H
 #define RAYTRAIN_TABLE_BAND_STORE_H
@@ -16,8 +16,7 @@
 
 struct band_store;
 
-/* Which band: of which column, for which slots of equal size are kept; in which
- * packing. */
+/* A band: its column, which has its own slots of equal size; its packing. */
 struct band_id {
     unsigned column;
     uint64_t packing, band;
@@ -25,7 +24,7 @@ struct band_id {
 
 enum band_found {
     BAND_READY,   /* its rows may be read */
-    BAND_OURS,    /* its rows are to be written */
+    BAND_OURS,    /* this rank must write its rows */
     BAND_AWAITED, /* another rank is unpacking it, or taking a slot: look again */
     BAND_NO_ROOM
 };
@@ -33,24 +32,23 @@ enum band_found {
 #define BAND_COLUMNS_MAX 64
 
 /*
- * A store for a node's `ranks` ranks: for each of n columns, bands of up to bytes[i]
- * bytes, of which there are bands[i]. NULL if there is no memory, or no use for it:
- * fewer than two ranks. `limit`: bytes at the most. *fd is the file that others open to
- * map it.
+ * Creates a store for the `ranks` ranks of a node. Column i of n has bands[i] bands of
+ * up to bytes[i] bytes. NULL if there is no memory, or there are fewer than two ranks.
+ * `limit`: the most bytes. *fd is the file that others open to map it.
  */
 struct band_store *band_store_create(int ranks, unsigned n, const uint64_t *bytes,
                                      const uint64_t *bands, uint64_t limit, int *fd);
-/* The store of another rank, from its file, which is closed. NULL: it cannot be
+/* Maps the store of another rank from its file, and closes fd. NULL: it cannot be
  * mapped. */
 struct band_store *band_store_attach(int fd);
 void band_store_detach(struct band_store *s); /* NULL is fine */
 
-/* Look for a band, or make room for it. *rows is set if it is READY or OURS; then call
- * release, or publish. Any thread. */
+/* Looks for a band, or makes room for it. *rows is set if it is READY or OURS; then
+ * call release, or publish. Any thread may call it. */
 enum band_found band_store_find(struct band_store *s, const struct band_id *id,
                                 unsigned char **rows, uint32_t *slot);
 void band_store_release(struct band_store *s, uint32_t slot);
-/* OURS has been written, and is READY; or it has failed, and is free. */
+/* Makes a slot that was OURS ready; or, if writing it has failed, free. */
 void band_store_publish(struct band_store *s, uint32_t slot, bool ok);
 
 #endif

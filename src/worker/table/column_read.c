@@ -1,6 +1,6 @@
 /*
  * column_read.c - reads rows with pread(2), and reverses the bytes of swapped ones.
- * Packed rows are left to packing.c, rows that lie apart to near_rows.c.
+ * packing.c reads packed rows, near_rows.c rows that are not adjacent.
  */
 #include "table/column_read.h"
 

@@ -1,4 +1,4 @@
-/* expansion.c - creates, seals and maps memfds. The readers fill them. */
+/* expansion.c - creates, seals and maps memfds. Readers fill them. */
 #include "table/expansion.h"
 
 #include <errno.h>

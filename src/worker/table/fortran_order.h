@@ -1,6 +1,6 @@
 /*
- * fortran_order.h - arrays in Fortran order, whose first index varies fastest: the
- * elements of a row are far from each other, so all rows are put together in memory.
+ * fortran_order.h - arrays in Fortran order, whose first index varies fastest. The
+ * elements of a row are far from each other, so all rows are assembled in memory.
  */
 #ifndef RAYTRAIN_TABLE_FORTRAN_ORDER_H
 #define RAYTRAIN_TABLE_FORTRAN_ORDER_H
@@ -13,9 +13,9 @@ struct fortran_array {
     raytrain_tensor row; /* the others */
 };
 
-/* The same rows one after the other, in another source of the table; *source is that of
- * the array, and becomes the other one. The array lies within its source. RAYTRAIN_EFIT
- * if it does not fit into memory. */
+/* Puts the rows one after the other into another source of the table; *source, that of
+ * the array, becomes the other one. The array is within its source. RAYTRAIN_EFIT if it
+ * does not fit into memory. */
 int fortran_order_expand(struct table *t, const struct fortran_array *a, size_t *source,
                          struct error *err);
 

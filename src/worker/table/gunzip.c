@@ -79,8 +79,8 @@ static int gunzip_contradicts(const struct gunzip *g, const char *what,
                      what);
 }
 
-/* A member has ended, and there are bytes in the input: begin the next one. As in gzip,
- * zeros at the end of the file are not part of its content. */
+/* After a member: begin the next one if the input has bytes. As gzip does, ignore zeros
+ * at the end of the file. */
 static int gunzip_next(struct gunzip *g, struct error *err)
 {
     for (; g->z.avail_in > 0 && *g->z.next_in == 0; g->z.next_in++, g->z.avail_in--)
@@ -96,7 +96,8 @@ static int gunzip_next(struct gunzip *g, struct error *err)
     return inflateReset(&g->z) == Z_OK ? 0 : error_no_memory(err);
 }
 
-/* Some more of the content into out[0..size); *left is how much is left there. */
+/* Inflate more of the content into out[0..size); *left is the room that is left
+ * there. */
 static int gunzip_step(struct gunzip *g, unsigned char *out, uint64_t size,
                        uint64_t *left, struct error *err)
 {

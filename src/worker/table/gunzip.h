@@ -1,5 +1,5 @@
-/* gunzip.h - inflate a gzip file, of one member or several, into memory of known size.
- */
+/* gunzip.h - inflates a gzip file, of one or more members, into memory of known
+ * size. */
 #ifndef RAYTRAIN_TABLE_GUNZIP_H
 #define RAYTRAIN_TABLE_GUNZIP_H
 
@@ -7,26 +7,25 @@
 
 #include "table/table.h"
 
-/* By the magic number; the name does not matter. */
+/* True for a gzip file, by its magic number; the name does not matter. */
 bool gunzip_probe(const unsigned char *head, size_t n);
 
 /*
- * The first bytes of the content, from the first bytes of the file. Returns how many
- * there are (at most `size`).
+ * Inflates the first bytes of the content from the first bytes of the file. Returns
+ * their number, at most `size`.
  */
 size_t gunzip_head(const unsigned char *head, size_t n, unsigned char *out,
                    size_t size);
 
 /*
- * All of the content, which must be exactly `size` bytes. RAYTRAIN_ECORRUPT if it is
- * more or less, if the stream is damaged or truncated, or if bytes other than zeros
- * follow it.
+ * Inflates all of the content, which must have exactly `size` bytes. RAYTRAIN_ECORRUPT
+ * if it has more or fewer, if the stream is damaged or truncated, or if bytes other
+ * than zeros follow it.
  */
 int gunzip_file(const struct source *s, unsigned char *out, uint64_t size,
                 struct error *err);
 
-/* No gzip file of n bytes contains more than this: a claimed size is checked against
- * it. */
+/* The most content that a gzip file of n bytes can have, to check a claimed size. */
 uint64_t gunzip_bound(uint64_t n);
 
 #endif

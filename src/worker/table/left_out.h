@@ -31,7 +31,7 @@ bool left_out_forget(struct left_out *l, const char *column);
 /* "\"a\" (holds compounds), \"b\" (is in a group) and 3 others", of columns or of
  * files. */
 void left_out_describe(const struct left_out *l, bool files, char *text, size_t size);
-/* How many columns or files there are. */
+/* The number of columns or files. */
 size_t left_out_count(const struct left_out *l, bool files);
 void left_out_clear(struct left_out *l);
 

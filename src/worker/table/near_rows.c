@@ -9,8 +9,8 @@
 
 #include "table/column_read.h"
 
-/* How many of n rows are read at once; *span: rows of the file from the first to the
- * last of them. */
+/* The number of those of n rows that are read at once; *span: rows of the file from the
+ * first to the last of them. */
 static uint64_t near_run_find(const uint64_t rows[], uint64_t n, size_t bytes,
                               uint64_t *span)
 {

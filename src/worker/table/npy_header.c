@@ -14,7 +14,7 @@
 
 static const char MAGIC[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
-/* What has been parsed of the text, and what is left of it. */
+/* What was parsed from the text, and its remaining part. */
 struct parser {
     const char *at, *end;
     const char *what;
@@ -52,7 +52,7 @@ static int npy_header_refused(const struct parser *p, const char *why)
     return error_set(p->err, RAYTRAIN_ENOTSUP, "%s: %s", p->what, why);
 }
 
-/* Skip blanks; is the next character this one? Then take it. */
+/* Skip blanks, and take the next character if it is this one. */
 static bool npy_header_take(struct parser *p, char c)
 {
     while (p->at < p->end && (*p->at == ' ' || *p->at == '\n'))
@@ -138,7 +138,7 @@ static int take_shape(struct parser *p, uint64_t shape[RAYTRAIN_MAX_DIMS], int *
 
 /* ---- Types ---- */
 
-/* For a type that is not supported: what its elements are. */
+/* Says for a type that is not supported what its elements are. */
 static const char *npy_type_describe(char type)
 {
     switch (type) {

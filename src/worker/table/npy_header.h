@@ -1,14 +1,14 @@
 /*
- * npy_header.h - the header of NumPy's .npy format: which numbers follow it, and in
- * what shape. Versions 1 to 3; nothing in it is evaluated.
+ * npy_header.h - parses the header of NumPy's .npy format, versions 1 to 3: the type
+ * and shape of the numbers that follow it. Nothing in it is evaluated.
  */
 #ifndef RAYTRAIN_TABLE_NPY_HEADER_H
 #define RAYTRAIN_TABLE_NPY_HEADER_H
 
 #include "table/table.h"
 
-/* A field of the records of a structured array, or its only one, which has no name, if
- * it is an array of numbers. */
+/* A field of the records of a structured array. An array of numbers has one field
+ * without a name. */
 struct npy_field {
     char name[RAYTRAIN_NAME_MAX + 1];
     raytrain_tensor row; /* in each row of the array; dtype 0: it is not supported */
@@ -29,10 +29,10 @@ struct npy_header {
 bool npy_probe(const unsigned char *head, size_t n);
 
 /*
- * Read the header of the array in `size` bytes of a source, from `at` on; `what` names
- * it in messages. RAYTRAIN_ECORRUPT if it is damaged, or if the rows that it claims are
- * not exactly what follows; RAYTRAIN_ENOTSUP if they are not rows of numbers. On
- * failure *h is empty.
+ * Reads the header of the array in `size` bytes of a source, from `at` on; `what` names
+ * it in messages. RAYTRAIN_ECORRUPT if it is damaged, or if the rows that it claims do
+ * not have exactly the size of what follows; RAYTRAIN_ENOTSUP if they are not rows of
+ * numbers. On failure *h is empty.
  */
 int npy_header_read(const struct source *s, uint64_t at, uint64_t size,
                     const char *what, struct npy_header *h, struct error *err);

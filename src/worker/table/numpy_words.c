@@ -1,6 +1,6 @@
 /*
  * numpy_words.c - finds the words of each column of an archive, and adds the columns.
- * Members of archives are found by zip_members.c.
+ * zip_members.c finds the members of archives.
  */
 #include "table/numpy_words.h"
 
@@ -111,7 +111,7 @@ bool numpy_words_find(const struct numpy_words *w, const char *column,
 
 /* ---- A column ---- */
 
-/* The codes of the file become those of the union. */
+/* Turn codes of the file into those of the union. */
 static int codes_renumber(int32_t *codes, uint64_t rows, const int32_t *change,
                           size_t words, const char *what, struct error *err)
 {

@@ -1,8 +1,8 @@
 /*
  * numpy_words.h - columns of words in an .npz archive, as raytrain's Python module
  * writes arrays of str: NAME.npy has the int32 code of each row, -1 if the word is
- * missing, and one more member, raytrain-words, has the words. So nothing in a word
- * needs quotes: it may be empty, blank, or have any bytes.
+ * missing, and the member raytrain-words has the words. Words need no quotes: they may
+ * be empty, blank, or have any bytes.
  *
  * raytrain-words has for each such column, in the byte order of the machine: the length
  * of its name (uint32_t), the name, the length of its words (uint64_t), and the words
@@ -29,19 +29,19 @@ struct packed_words {
     size_t n;
 };
 
-/* The words of an archive, which are for codes of those of *into. RAYTRAIN_ECORRUPT. */
+/* Reads the words of an archive. RAYTRAIN_ECORRUPT. */
 int numpy_words_read(const struct source *s, const struct zip_members *members,
                      struct words_union *into, struct numpy_words *out,
                      struct error *err);
 void numpy_words_clear(struct numpy_words *w);
 
-/* Has this column words? */
+/* True if this column has words. */
 bool numpy_words_find(const struct numpy_words *w, const char *column,
                       struct packed_words *out);
 
 /*
- * Add a column of words: `rows` codes, which lie from `at` on in the source. `what` is
- * its name for messages. RAYTRAIN_EINVAL if a code is not that of a word.
+ * Adds a column of words: `rows` codes, which begin at `at` in the source. `what` is
+ * its name for messages. RAYTRAIN_EINVAL if a code does not belong to a word.
  */
 int numpy_words_add(const struct numpy_words *w, const struct packed_words *packed,
                     const char *column, const char *what, struct table *t,

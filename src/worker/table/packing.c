@@ -1,6 +1,6 @@
 /*
  * packing.c - reads rows from packed bands, which it keeps in band_cache.c and, for all
- * ranks of a node, in band_store.c. Filters are undone by packing_filters.c.
+ * ranks of a node, in band_store.c. packing_filters.c reverses filters.
  */
 #include "table/packing.h"
 
@@ -15,7 +15,7 @@
 #include "util/clock.h"
 #include "util/fs.h"
 
-/* How long to wait for a band that another rank is unpacking. */
+/* The time to wait for a band that another rank is unpacking. */
 #define AWAIT_S  1.0
 #define AWAIT_NS 20000
 
@@ -150,7 +150,8 @@ static int chunk_read(struct packing_cache *cache, const struct packing *p,
     return 0;
 }
 
-/* Copy what a chunk has of dimension `dim` on; it begins at the elements `begin`. */
+/* Copy the elements of a chunk, from dimension `dim` on. The chunk begins at the
+ * elements `begin`. */
 static void chunk_scatter(const struct packing *p, int dim, const uint64_t *begin,
                           const unsigned char *from, unsigned char *to)
 {
@@ -233,7 +234,7 @@ static int band_get(struct packing_cache *cache, const struct packing *p,
 
 /* ---- Bands that ranks share ---- */
 
-/* While another rank unpacks a band, unpack the next one, if it is not there. */
+/* While another rank unpacks a band, unpack the next one, if it is not in the store. */
 static void band_unpack_ahead(struct packing_cache *cache, const struct packing *p,
                               const struct packed_chunk *chunks, const struct source *s,
                               uint64_t band)

@@ -1,6 +1,5 @@
-/* packing_filters.c - the filters of HDF5 that are undone here: the bytes of
- * elements transposed ("shuffle"), zlib ("deflate"), and a checksum at the end
- * ("fletcher32"). */
+/* packing_filters.c - reverses filters of HDF5: transposed bytes of elements
+ * ("shuffle"), zlib ("deflate"), and a checksum at the end ("fletcher32"). */
 #include "config.h"
 #include "table/packing.h"
 
@@ -46,7 +45,7 @@ static bool checksum_remove(const unsigned char *in, uint64_t *n)
                                   (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24);
 }
 
-/* Elements of 4 or 8 bytes are put together whole: compilers vectorize these loops. */
+/* Elements of 4 or 8 bytes are assembled as words: compilers vectorize these loops. */
 static void quads_transpose(const unsigned char *restrict in, uint64_t count,
                             unsigned char *restrict out)
 {
@@ -76,8 +75,8 @@ static void octets_transpose(const unsigned char *restrict in, uint64_t count,
     }
 }
 
-/* All first bytes are followed by all second ones, and so on; a rest stays at the
- * end. */
+/* The input has all first bytes, then all second ones, and so on; remaining bytes stay
+ * at the end. */
 static void bytes_transpose(const unsigned char *in, uint64_t n, uint64_t width,
                             unsigned char *out)
 {

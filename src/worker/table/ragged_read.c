@@ -1,5 +1,5 @@
-/* ragged_read.c - see ragged_read.h. First where the elements of each row are, then the
- * elements; those of rows that are near each other are read at once. */
+/* ragged_read.c - see ragged_read.h. It reads the places of the elements of each row,
+ * then the elements; those of rows that are near each other at once. */
 #include "table/ragged_read.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "table/column_read.h"
 #include "table/near_rows.h"
 
-/* Rows of which the lengths are looked at together. */
+/* Rows whose lengths are read at once. */
 #define LENGTHS_ROWS 65536
 
 struct ragged {
@@ -170,7 +170,7 @@ int ragged_read(struct frame_column *out, const struct table *t, const struct co
 
 /* ---- Lengths ---- */
 
-/* What is looked for in the lengths of rows that follow each other. */
+/* The search for the largest batch in the lengths of adjacent rows. */
 struct lengths {
     uint64_t batch, left; /* rows of a batch, and of the one that is being added up */
     uint64_t sum, most;   /* of that, and of any: elements */

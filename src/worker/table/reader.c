@@ -1,6 +1,6 @@
 /*
  * reader.c - the table of formats: it chooses a reader for each file, and joins the
- * tables of all files (table_concatenate.c). Each reader is in a file of its own.
+ * tables of all files (table_concatenate.c). Each reader has its own file.
  */
 #include "table/reader.h"
 
@@ -163,7 +163,7 @@ static int files_open(const struct reader_job *job, const struct data_files *fil
     const struct reader_ops *reader = NULL;
     struct dataset_config one = *job->config;
     struct words_union words = {0};
-    struct left_out unwanted = {0}; /* messages need it, too */
+    struct left_out unwanted = {0}; /* messages need it too */
     struct reader_job job_one = {.config = &one,
                                  .rank = job->rank,
                                  .size = job->size,

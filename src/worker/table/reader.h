@@ -31,18 +31,18 @@ struct reader_job {
     const struct dataset_config *config;
     int rank, size;
     struct words_union *words; /* reader_open() sets it */
-    struct left_out *left_out; /* for the user; NULL: it is not wanted */
+    struct left_out *left_out; /* for the user; NULL: not wanted */
 };
 
 struct reader_ops {
-    /* Do the first bytes of the file belong to this format? */
+    /* True if the first bytes of the file are those of this format. */
     bool (*probe)(const unsigned char *head, size_t n, const char *path);
     /*
-     * Add the columns of config->path that config->columns asks for (all of them if it
+     * Adds the columns of config->path that config->columns asks for (all of them if it
      * is NULL) to a table whose source 0 is the open file. What cannot be a column is
-     * an error if it was asked for, and is added to job->left_out if not. Check sizes
-     * in the file against its length before they are used. On failure the caller clears
-     * the table. A column of words has no words of its own, but codes of those of
+     * an error if it was asked for; otherwise it is added to job->left_out. Checks
+     * sizes in the file against its length before it uses them. On failure the caller
+     * clears the table. A column of words does not have words, but codes of those of
      * job->words.
      */
     int (*open)(const struct reader_job *job, struct table *out, struct error *err);
@@ -53,17 +53,16 @@ struct reader_ops {
 READER_FORMATS(READER_DECLARE)
 #undef READER_DECLARE
 
-/* The name of every format, for messages: "idx, hdf5". */
+/* The names of all formats, for messages: "idx, hdf5". */
 const char *reader_formats(void);
 
 /* The number of first bytes that probe gets. */
 #define READER_HEAD 4096
 
 /*
- * Open the files of config->path with the reader that config->format names, or else
- * that recognises their first bytes, and check that each of config->columns is there.
- * The rows are those of all files, in the order of their names. On failure *out is
- * empty.
+ * Opens the files of config->path with the reader that config->format names, or that
+ * recognises their first bytes, and checks that each of config->columns exists. The
+ * rows are those of all files, in the order of their names. On failure *out is empty.
  */
 int reader_open(const struct reader_job *job, struct table *out, struct error *err);
 

@@ -30,7 +30,7 @@ struct hdf5_file {
     const char *path;
     bool shuffle;              /* its rows will be read in any order, not in windows */
     struct words_union *words; /* of the columns of strings */
-    struct left_out *left_out; /* NULL: it is not wanted */
+    struct left_out *left_out; /* NULL: not wanted */
     hid_t id;
     hid_t access; /* of links */
 };
@@ -40,7 +40,7 @@ struct hdf5_dataset {
     hid_t id;
     raytrain_tensor all; /* with the rows as the first dimension */
     bool strings;        /* all.dtype is that of their codes */
-    bool exact;          /* the file's elements are of all.dtype, in some byte order */
+    bool exact;          /* the file has all.dtype, in either byte order */
     bool big_endian;     /* the byte order, if exact */
     bool chunked;
     haddr_t offset; /* in the file; HADDR_UNDEF if the rows have no fixed place */
@@ -75,7 +75,7 @@ static bool type_convertible(hid_t type, struct hdf5_dataset *d)
     return true;
 }
 
-/* h5py has complex numbers as compounds of this form. */
+/* h5py stores complex numbers as compounds of this form. */
 static bool is_complex(hid_t type)
 {
     char *first, *second;
@@ -92,7 +92,7 @@ static bool is_complex(hid_t type)
     return found;
 }
 
-/* NULL, or why the elements cannot be those of a column. */
+/* NULL, or the reason why the elements cannot be those of a column. */
 static const char *hdf5_type_describe(hid_t type, struct hdf5_dataset *d)
 {
     static const char *const OTHERS[] = {
@@ -159,7 +159,7 @@ static const char *place_describe(hid_t plist, struct hdf5_dataset *d)
     return NULL;
 }
 
-/* NULL, or why it cannot be a column. */
+/* NULL, or the reason why the dataset cannot be a column. */
 static const char *dataset_describe(struct hdf5_dataset *d)
 {
     hid_t type = H5Dget_type(d->id), space = H5Dget_space(d->id);
@@ -225,7 +225,7 @@ static int codes_refuse(uint64_t rows, struct error *err)
         (unsigned long long)rows);
 }
 
-/* As codes of the words of all files (words_union.h). */
+/* Expand strings into codes of the words of all files (words_union.h). */
 static int strings_expand(const struct hdf5_dataset *d, const struct hdf5_file *f,
                           const char *name, struct table *t, size_t *source,
                           struct error *err)
@@ -247,7 +247,8 @@ static int strings_expand(const struct hdf5_dataset *d, const struct hdf5_file *
     return expansion_set_aside(&e, t, source, err);
 }
 
-/* Rows that have no fixed place: their chunks, or else all of them in memory. */
+/* Add rows without a fixed place: by their chunks if possible, otherwise expanded in
+ * memory. */
 static int column_expand(const struct hdf5_dataset *d, const struct hdf5_file *f,
                          const char *name, struct table *t, struct extent *e,
                          bool *packed, struct error *err)
@@ -299,8 +300,8 @@ static bool is_beside(const struct hdf5_dataset *d, const struct table *t)
     return d->strings && t->n_columns && d->all.shape[0] != t->rows;
 }
 
-/* `link` is its name in the file. A dataset that was not asked for by name is left out
- * if it cannot be a column. */
+/* Add a dataset; `link` is its name in the file. If it cannot be a column, and was not
+ * asked for by name, it is left out. */
 static int hdf5_column_add(const struct hdf5_file *f, const char *link,
                            const char *name, bool named, struct table *t,
                            struct error *err)
@@ -403,7 +404,7 @@ static herr_t external_link_refuse(const char *parent_file, const char *parent_g
     return -1;
 }
 
-/* The signature is at the start, or behind a user block of 512, 1024, ... bytes. */
+/* The signature is at the start, or after a user block of 512, 1024, ... bytes. */
 static bool hdf5_probe(const unsigned char *head, size_t n, const char *path)
 {
     static const unsigned char SIGNATURE[8] = {0x89, 'H',  'D',  'F',
@@ -425,7 +426,7 @@ static bool has_signature(const struct source *s)
     return fs_pread_full(s->fd, head, n, 0) < 0 || hdf5_probe(head, n, s->path);
 }
 
-/* The same file that is open as source 0. */
+/* Open with HDF5 the file that is source 0. */
 static int hdf5_file_open(struct hdf5_file *f, const struct source *s,
                           struct error *err)
 {
@@ -449,7 +450,8 @@ static void file_close(struct hdf5_file *f)
         H5Pclose(f->access);
 }
 
-/* All datasets: numbers, then strings, because numbers say how many rows there are. */
+/* Add all datasets: numbers first, because they tell the number of rows; then
+ * strings. */
 static int columns_add_all(const struct hdf5_file *f, struct table *t,
                            struct error *err)
 {

@@ -11,7 +11,7 @@
 /* With more, HDF5 takes long to report where they are. */
 #define CHUNKS_MAX (UINT64_C(1) << 24)
 
-/* False: a filter that is not undone in packing_filters.c. */
+/* False if there is a filter that packing_filters.c cannot reverse. */
 static bool filters_get(hid_t plist, struct packing *p)
 {
     unsigned flags, config, values[8];

@@ -1,4 +1,4 @@
-/* reader_hdf5_chunks.h - where the chunks of an HDF5 dataset are, so that rows are read
+/* reader_hdf5_chunks.h - finds the chunks of an HDF5 dataset, so that rows are read
  * from them without HDF5. */
 #ifndef RAYTRAIN_TABLE_READER_HDF5_CHUNKS_H
 #define RAYTRAIN_TABLE_READER_HDF5_CHUNKS_H
@@ -8,9 +8,9 @@
 #include "table/table.h"
 
 /*
- * A packing (packing.h) of a chunked dataset in source 0 of the table, whose elements
- * are of the dtype of `all`, in either byte order; `all` is its shape. *number is for
- * struct extent; 0: only HDF5 can read it, because of its filters or sizes.
+ * Adds a packing (packing.h) for a chunked dataset in source 0 of the table. Its
+ * elements have the dtype of `all`, in either byte order; `all` is its shape. *number
+ * is for struct extent; 0: only HDF5 can read it, because of its filters or sizes.
  */
 int hdf5_pack(hid_t dataset, const raytrain_tensor *all, struct table *t,
               size_t *number, struct error *err);

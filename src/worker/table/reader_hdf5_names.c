@@ -11,7 +11,7 @@
 #include "hdf5/h5.h"
 #include "util/quote.h"
 
-/* Datasets in groups that are listed, at most: a file may have millions. */
+/* The most datasets in groups that are listed: a file may have millions. */
 #define DEEP_MOST 10000
 
 struct listing {

@@ -1,6 +1,6 @@
 /*
- * reader_hdf5_names.h - which datasets of an HDF5 file may be columns: those of the
- * root group. Others have to be asked for by their path.
+ * reader_hdf5_names.h - the datasets of an HDF5 file that may be columns: those of the
+ * root group. Others must be asked for by their path.
  */
 #ifndef RAYTRAIN_TABLE_READER_HDF5_NAMES_H
 #define RAYTRAIN_TABLE_READER_HDF5_NAMES_H
@@ -18,10 +18,9 @@ struct hdf5_names {
 };
 
 /*
- * The datasets of the root group, in the order of their names; `access` is the link
- * access property list. What else there is, datasets in groups and links to nothing, is
- * added to `left_out`. A name that is not UTF-8 is taken for Latin-1. On failure *out
- * is empty.
+ * Lists the datasets of the root group in the order of their names; `access` is the
+ * link access property list. Datasets in groups, and links to nothing, are added to
+ * `left_out`. A name that is not UTF-8 is taken as Latin-1. On failure *out is empty.
  */
 int hdf5_names_list(hid_t file, hid_t access, struct hdf5_names *out,
                     struct left_out *left_out, struct error *err);

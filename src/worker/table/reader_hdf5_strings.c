@@ -17,9 +17,9 @@
 /* ---- Strings of variable length ---- */
 
 /*
- * Where HDF5 puts the strings of a piece. It allocates each, of the length that the
- * file claims: from here they come out of few blocks, have a limit, and are freed
- * together.
+ * The memory for the strings of a piece. HDF5 allocates each string with the length
+ * that the file claims: this heap takes them from few blocks, limits them, and frees
+ * them together.
  */
 struct heap {
     struct heap_block {
@@ -86,7 +86,8 @@ struct reading {
     struct heap heap;
 };
 
-/* Chunks that are packed are unpacked whole: a piece ends where one does. 0: none. */
+/* Packed chunks are unpacked as a whole, so a piece ends where a chunk does. 0: not
+ * chunked. */
 static uint64_t chunk_rows(hid_t dataset)
 {
     hid_t plist = H5Dget_create_plist(dataset);

@@ -1,6 +1,6 @@
 /*
- * reader_hdf5_strings.h - the strings of an HDF5 dataset, of fixed or variable length,
- * as words.
+ * reader_hdf5_strings.h - reads the strings of an HDF5 dataset, of fixed or variable
+ * length, as words.
  *
  * Only HDF5 reads them, in the caller's thread: they need no memory besides their
  * codes, the distinct words, and a piece of rows (1 MiB, or a chunk of the file if that
@@ -14,8 +14,8 @@
 #include "frame/dictionary.h"
 
 /*
- * Add the strings of a dataset of one dimension to the words, and write the code of
- * each. What pads a string is not part of it. RAYTRAIN_ECORRUPT if they cannot be read,
+ * Adds the strings of a dataset of one dimension to the words, and writes the code of
+ * each. Padding is not part of a string. RAYTRAIN_ECORRUPT if they cannot be read,
  * RAYTRAIN_EFIT if the words exceed the memory.
  */
 int hdf5_strings_read(hid_t dataset, uint64_t rows, struct dictionary *words,

@@ -143,7 +143,7 @@ static int idx_in_place(const struct source *file, const unsigned char *head, si
     return 0;
 }
 
-/* Source `source` becomes column `name`. */
+/* Make source `source` the column `name`. */
 static int idx_add_column(struct table *t, size_t source, const char *name,
                           struct error *err)
 {

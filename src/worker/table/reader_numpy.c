@@ -1,5 +1,5 @@
 /*
- * reader_numpy.c - arrays of NumPy: their first dimension are the rows.
+ * reader_numpy.c - arrays of NumPy, whose first dimension is the rows.
  *
  * An .npy file is one column, of the name of the file without .npy and without a number
  * at its end (of "x-0001.npy": x), so that many files have the same column; a
@@ -26,13 +26,13 @@
 #define ENDING      ".npy"
 #define LOCAL_BYTES 30 /* of the header of a member of a ZIP archive, before its name */
 
-/* Bytes of an .npy file, or of a member: of source `source`, from `at` on. */
+/* The bytes of an .npy file, or of a member: in source `source`, from `at` on. */
 struct array {
     size_t source;
     uint64_t at, size;
     const char *name;                /* of the column, unless it has fields */
     const char *what;                /* for messages */
-    const struct numpy_words *words; /* of its archive; NULL: it is in none */
+    const struct numpy_words *words; /* of its archive; NULL: it is not in one */
 };
 
 /* ---- Names ---- */
@@ -61,7 +61,7 @@ static size_t number_strip(const char *name, size_t n)
                                                          : k;
 }
 
-/* The first n bytes of a name in UTF-8, or else in Latin-1. False if that is too
+/* Make a name from n bytes in UTF-8, or otherwise in Latin-1. False if it is too
  * long. */
 static bool numpy_name_make(const char *text, size_t n,
                             char name[RAYTRAIN_NAME_MAX + 1])
@@ -93,7 +93,8 @@ static bool is_wanted(const struct dataset_config *cfg, const char *name)
     return reader_wants(cfg, name) || is_label(cfg, name);
 }
 
-/* Was the column asked for by its name? Then it is not skipped if it cannot be one. */
+/* True if the column was asked for by its name. Then it is an error if it cannot be
+ * one. */
 static bool numpy_is_named(const struct dataset_config *cfg, const char *name)
 {
     return cfg->columns ? is_wanted(cfg, name) : is_label(cfg, name);
@@ -111,7 +112,7 @@ static int rows_expand(const struct npy_header *h, const raytrain_tensor *row,
     return fortran_order_expand(t, &a, &e->source, err);
 }
 
-/* Codes of words, if the archive has words for this column. */
+/* Add a column: codes of words if the archive has words for it, otherwise numbers. */
 static int elements_add(const struct array *a, const struct npy_field *f,
                         const struct column *c, const struct extent *e, struct table *t,
                         struct error *err)
@@ -275,7 +276,7 @@ static bool is_archive(const unsigned char *head, size_t n)
     return n >= 4 && (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "PK\5\6", 4) == 0);
 }
 
-/* `otherwise`: the name of the column if the file has none. */
+/* Add a file. `otherwise`: the name of the column if the file has no name for it. */
 static int numpy_file_add(const struct reader_job *job, size_t source,
                           const char *otherwise, struct table *t, struct error *err)
 {
@@ -331,7 +332,7 @@ static int numpy_open(const struct reader_job *job, struct table *out,
         cfg->path, cfg->label, names);
 }
 
-/* An archive is one of arrays if that is what its first member is. */
+/* An archive is read if its first member is an array. */
 static bool numpy_probe(const unsigned char *head, size_t n, const char *path)
 {
     size_t name;

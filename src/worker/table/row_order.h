@@ -1,6 +1,6 @@
 /*
  * row_order.h - which rows a rank gets next: the order of the rows in an epoch, and
- * which part of it is this rank's. Arithmetic alone.
+ * this rank's part of it. These functions only compute.
  *
  * The order is a keyed permutation: it takes no memory, gives the i-th row in constant
  * expected time, and is the same on every machine. A Feistel network (Luby and Rackoff,
@@ -39,8 +39,8 @@ void shuffle_init_identity(struct shuffle *s, uint64_t n);
 uint64_t shuffle_row(const struct shuffle *s, uint64_t i);
 
 struct portion {
-    uint64_t first, count; /* of the epoch's order, this rank's */
-    uint64_t end;          /* the position after the whole batch of all ranks */
+    uint64_t first, count; /* this rank's part of the epoch's order */
+    uint64_t end;          /* the position after the batch of all ranks */
 };
 
 /*

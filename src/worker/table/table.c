@@ -1,6 +1,6 @@
 /*
  * table.c - builds a table of columns, extents, sources and packings, and checks each
- * number against its file. Readers decide what is in it.
+ * number against its file. Readers decide what it has.
  */
 #include "table/table.h"
 
@@ -40,8 +40,7 @@ static int array_grow(void **array, size_t n, size_t size, struct error *err)
     return 0;
 }
 
-/* The same for arrays that have grown in no other way: they have room for a power of 2.
- */
+/* The same for arrays that only grow here: their room is a power of 2. */
 static int array_double(void **array, size_t n, size_t size, struct error *err)
 {
     return n & (n - 1) ? 0 : array_grow(array, n ? 2 * n - 1 : 0, size, err);
@@ -90,7 +89,7 @@ static bool bytes_fit(uint64_t offset, uint64_t n, uint64_t width, uint64_t size
     return offset <= size && n <= (size - offset) / width;
 }
 
-/* Are the elements of a ragged column within the source? */
+/* True if the elements of a ragged column are within the source. */
 static bool elements_fit(const struct column *c, const struct extent *e, uint64_t size)
 {
     if (!bytes_fit(e->elements, e->n_elements, raytrain_dtype_size(c->row.dtype), size))

@@ -1,7 +1,7 @@
 /*
- * table.h - where the rows of a dataset lie: columns of fixed-size rows in files that
- * stay open. Plain data, so that one rank of a node can send it to the others
- * (table_share.h).
+ * table.h - where the rows of a dataset are: columns of rows of fixed size in files
+ * that stay open. It is plain data, so that one rank of a node can send it to the
+ * others (table_share.h).
  */
 #ifndef RAYTRAIN_TABLE_TABLE_H
 #define RAYTRAIN_TABLE_TABLE_H
@@ -32,13 +32,13 @@ struct extent {
     uint64_t elements, n_elements, indices;
 };
 
-/* What the extents of FRAME_TEXT and FRAME_SPARSE have for each row: which of the
- * extent's elements are its own. */
+/* What the extents of FRAME_TEXT and FRAME_SPARSE have for each row: its elements among
+ * those of the extent. */
 struct row_place {
     uint64_t first, count;
 };
 
-/* Some of the rows that are there: the i-th one is row order[first + i] of them. */
+/* A choice of rows: the i-th one is row order[first + i]. */
 struct row_pick {
     uint64_t first;
     struct shuffle order;
@@ -53,16 +53,16 @@ struct column {
      * element. SPARSE: dtype of an element, and the length of the vector. Data is
      * NULL. */
     raytrain_tensor row;
-    struct dictionary *words; /* WORDS; the table's */
+    struct dictionary *words; /* WORDS; owned by the table */
     size_t row_bytes;         /* in the extents */
-    size_t extent, n_extents; /* the first one's index in the table, how many */
+    size_t extent, n_extents; /* index of the first one in the table, and number */
 };
 
 struct table {
     uint64_t rows;
     struct column *columns;
     size_t n_columns;
-    struct dictionary *names; /* of the columns; NULL: they are not sorted out */
+    struct dictionary *names; /* of the columns, to find them; NULL: not made yet */
     struct extent *extents;
     size_t n_extents;
     struct source *sources;
@@ -82,40 +82,40 @@ struct table {
     struct packing_cache *cache; /* by table_ready(); not for two threads at a time */
 };
 
-/* Takes over fd, also on failure (then it is closed). *index is the new source's. */
+/* Takes fd, which is closed on failure. *index is that of the new source. */
 int table_add_source(struct table *t, int fd, bool anonymous, const char *path,
                      size_t *index, struct error *err);
 /*
- * Add a column that lies in these extents. Its name, kind, row and words are set;
+ * Adds a column that is in these extents. Its name, kind, row and words are set;
  * `first` of the extents need not be. Extents without rows are left out. On success the
- * words are the table's. All columns have the same number of rows: RAYTRAIN_EINVAL
- * otherwise; every extent lies within its source: RAYTRAIN_ECORRUPT otherwise.
+ * table owns the words. RAYTRAIN_EINVAL unless all columns have the same number of
+ * rows; RAYTRAIN_ECORRUPT unless every extent is within its source.
  */
 int table_add_column(struct table *t, const struct column *column,
                      const struct extent extents[], size_t n_extents,
                      struct error *err);
 /*
- * Add a packing, whose `first` need not be set, for extents in that source; *packing is
- * for struct extent. Its chunks lie within the source: RAYTRAIN_ECORRUPT otherwise,
- * also if packing_count() refuses it.
+ * Adds a packing, whose `first` need not be set, for extents in that source; *packing
+ * is for struct extent. RAYTRAIN_ECORRUPT unless its chunks are within the source, and
+ * if packing_count() refuses it.
  */
 int table_add_packing(struct table *t, const struct packing *packing,
                       const struct packed_chunk *chunks, size_t source, size_t *number,
                       struct error *err);
 /*
- * One table of the rows of all parts, in their order; parts[i] is of the file files[i],
- * for messages. Empties the parts. RAYTRAIN_ETYPE if their columns are not of the same
- * names, types and shapes. On failure *out is empty.
+ * Makes one table of the rows of all parts, in their order, and empties the parts.
+ * files[i] is the file of parts[i], for messages. RAYTRAIN_ETYPE if their columns do
+ * not have the same names, types and shapes. On failure *out is empty.
  */
 int table_concatenate(struct table parts[], const char *const files[], size_t n,
                       struct table *out, struct error *err);
-/* NULL if there is none. */
+/* NULL if there is no such column. */
 const struct column *table_column(const struct table *t, const char *name);
 /* The names, "x, y", for messages; text always ends with a NUL. */
 void table_names(const struct table *t, char *text, size_t size);
-/* Close the sources that no column uses. */
+/* Closes the sources that no column uses. */
 void table_prune(struct table *t);
-/* Keep the first `rows` rows only; there are at least as many. */
+/* Keeps only the first `rows` rows; there are at least as many. */
 void table_truncate(struct table *t, uint64_t rows);
 void table_remove_column(struct table *t, size_t index);
 /* Before rows are read: map the anonymous sources (one that cannot be mapped is read
@@ -123,7 +123,7 @@ void table_remove_column(struct table *t, size_t index);
 int table_ready(struct table *t, struct error *err);
 void table_clear(struct table *t); /* closes descriptors */
 
-/* Are the rows of the table those of its columns, in their order? */
+/* True if the rows of the table are those of its columns, in their order. */
 static inline bool table_is_plain(const struct table *t)
 {
     return !t->selected && t->n_picks == 0;
@@ -155,7 +155,7 @@ static inline const struct extent *table_extent(const struct table *t,
     return &e[low];
 }
 
-/* Do the rows of this column have elements of any number? */
+/* True if rows of this column can have any number of elements. */
 static inline bool column_ragged(const struct column *c)
 {
     return c->kind == FRAME_TEXT || c->kind == FRAME_SPARSE;

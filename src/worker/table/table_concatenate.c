@@ -1,4 +1,4 @@
-/* table_concatenate.c - the rows of many files as one table. */
+/* table_concatenate.c - makes one table of the rows of many files. */
 #include "table/table.h"
 
 #include <stdio.h>
@@ -110,7 +110,7 @@ static size_t column_extents(const struct table parts[], size_t n, const char *n
     return used;
 }
 
-/* The words of the first part become those of all. */
+/* Join the columns of all parts; all use the words of the first part. */
 static int columns_join(struct table parts[], size_t n, struct table *out,
                         struct extent *extents, struct error *err)
 {

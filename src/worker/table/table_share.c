@@ -20,7 +20,8 @@
 #include "util/descriptors.h"
 #include "util/memory.h"
 
-/* What rank 0 sends first: how much follows, and which process owns the descriptors. */
+/* What rank 0 sends first: the size of what follows, and the process that owns the
+ * descriptors. */
 struct share_header {
     uint64_t rows;
     uint64_t n_columns, n_extents, n_sources, n_packings, n_chunks;
@@ -49,7 +50,7 @@ static int array_broadcast(void *array, uint64_t n, size_t size, struct comm *no
     return n ? node->ops->bcast(node, array, n * size, 0, err) : 0;
 }
 
-/* Rank 0's words of a column. */
+/* Broadcast rank 0's words of a column. */
 static int words_broadcast(struct column *c, struct comm *node, struct error *err)
 {
     unsigned char *bytes = NULL;
@@ -217,7 +218,8 @@ static struct band_store *store_create(const struct table *t, int ranks, int *fd
                              limit < most ? limit : most, fd);
 }
 
-/* A store of unpacked bands for the node. A rank that cannot have it does without. */
+/* Share a store of unpacked bands on the node. A rank that cannot map it works
+ * without. */
 static int store_share(struct table *t, struct comm *node, struct error *err)
 {
     struct {

@@ -1,7 +1,7 @@
 /*
  * table_share.h - one rank of a node reads a format, and all of them use its table.
- * Plain files are opened by every rank; memory is opened through /proc/PID/fd, which
- * needs no name and no socket, and lives as long as a process has it open.
+ * Every rank opens plain files; it opens memory through /proc/PID/fd, which needs
+ * neither a name nor a socket, and exists as long as a process has it open.
  */
 #ifndef RAYTRAIN_TABLE_TABLE_SHARE_H
 #define RAYTRAIN_TABLE_TABLE_SHARE_H

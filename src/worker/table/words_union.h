@@ -21,11 +21,11 @@ struct words_union {
     struct dictionary *names; /* whose codes are the indices of the columns */
 };
 
-/* The words of the column so far; NULL on failure. They are the union's. */
+/* The words of the column so far, owned by the union; NULL on failure. */
 struct dictionary *words_union_get(struct words_union *u, const char *column,
                                    struct error *err);
-/* Give the columns of words the sorted words, and the codes of these. None has words
- * yet, and each extent is all of an expansion that is not sealed. */
+/* Gives the columns of words, which have no words yet, the sorted words and their
+ * codes. Each extent is the whole of an expansion that is not sealed. */
 int words_union_finish(struct words_union *u, struct table *t, struct error *err);
 void words_union_clear(struct words_union *u);
 

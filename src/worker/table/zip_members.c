@@ -76,7 +76,8 @@ struct directory {
     uint64_t offset, bytes;
 };
 
-/* With sizes of 64 bits, which the locator before the end points to. */
+/* Read the end record with sizes of 64 bits, to which the locator before the end
+ * points. */
 static int end64_read(const struct source *s, uint64_t end, struct directory *d,
                       struct error *err)
 {
@@ -97,7 +98,8 @@ static int end64_read(const struct source *s, uint64_t end, struct directory *d,
     return 0;
 }
 
-/* The end record is followed only by a comment, of the length that it says. */
+/* True if the end record is here: only a comment follows, with the length that it
+ * says. */
 static bool end_is_at(const unsigned char *tail, size_t n, size_t at)
 {
     return memcmp(tail + at, END, sizeof END) == 0 &&
@@ -294,7 +296,7 @@ static int inflation_fill(struct inflation *f, struct error *err)
     return 0;
 }
 
-/* Some more of the content into out[0..size), *n bytes; *end at its end. With size 0,
+/* Inflate *n more bytes of the content into out[0..size); *end at its end. With size 0,
  * only the end may follow. */
 static int inflation_step(struct inflation *f, unsigned char *out, uint64_t size,
                           uint64_t *n, bool *end, struct error *err)

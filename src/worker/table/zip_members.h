@@ -1,6 +1,6 @@
 /*
- * zip_members.h - the members of a ZIP archive, also of one larger than 4 GiB: where
- * their bytes are, and their expansion if they are deflated.
+ * zip_members.h - finds the members of a ZIP archive, also of one larger than 4 GiB,
+ * and inflates deflated members.
  */
 #ifndef RAYTRAIN_TABLE_ZIP_MEMBERS_H
 #define RAYTRAIN_TABLE_ZIP_MEMBERS_H
@@ -22,18 +22,20 @@ struct zip_members {
     size_t n;
 };
 
-/* All members that are not directories. RAYTRAIN_ECORRUPT. On failure *out is empty. */
+/* Lists all members that are not directories. RAYTRAIN_ECORRUPT. On failure *out is
+ * empty. */
 int zip_list(const struct source *s, struct zip_members *out, struct error *err);
 void zip_clear(struct zip_members *members);
 
 /*
- * Where the m->packed bytes of a member begin; they lie within the file. A size that no
- * deflated bytes can expand to is RAYTRAIN_ECORRUPT, other methods are
- * RAYTRAIN_ENOTSUP.
+ * Finds where the m->packed bytes of a member begin; they are within the file.
+ * RAYTRAIN_ECORRUPT for a size that no deflated bytes can expand to, RAYTRAIN_ENOTSUP
+ * for other methods.
  */
 int zip_locate(const struct source *s, const struct zip_member *m, uint64_t *offset,
                struct error *err);
-/* Expand a deflated member from there to out[0..m->bytes), and verify its checksum. */
+/* Inflates a deflated member from there into out[0..m->bytes), and verifies its
+ * checksum. */
 int zip_expand(const struct source *s, const struct zip_member *m, uint64_t offset,
                unsigned char *out, struct error *err);
 
