@@ -1,7 +1,7 @@
 /*
- * batch.c - reads batches row by row: adjacent rows at once, through
- * table/column_read.c and ragged_read.c. Orders with windows are read by
- * window_reader.c and window_rows.c.
+ * batch.c - reads batches row by row, adjacent rows at once, through
+ * table/column_read.c and ragged_read.c. window_reader.c and window_rows.c read orders
+ * with windows.
  */
 #include "data/batch.h"
 
@@ -38,8 +38,8 @@ static uint64_t batch_row(const struct table *t, const struct batch_rows *b, uin
     return table_row(t, epoch_order_row(b->order, position));
 }
 
-/* The i-th row is `row`: how many rows from there on are adjacent? *next is the row
- * after those, if there is one. */
+/* The number of adjacent rows from the i-th on, which is `row`; *next is the row after
+ * them, if there is one. */
 static uint64_t rows_adjacent(const struct table *t, const struct batch_rows *b,
                               uint64_t i, uint64_t end, uint64_t row, uint64_t *next)
 {
@@ -73,7 +73,7 @@ int batch_read_part(struct frame *f, const struct table *t,
     return 0;
 }
 
-/* Columns with rows of any number of elements. */
+/* Read columns whose rows have any number of elements. */
 static int ragged_columns_read(struct frame *f, const struct table *t,
                                const struct batch_rows *b, uint64_t n,
                                struct error *err)
@@ -115,7 +115,7 @@ int batch_read(struct frame *f, const struct table *t, const struct batch_rows *
     return 0;
 }
 
-/* Codes come from files. */
+/* Check codes, since they come from files. */
 static int batch_codes_check(const struct frame_column *c, size_t n_words,
                              uint64_t rows, struct error *err)
 {

@@ -19,15 +19,15 @@ struct batch_rows {
 };
 
 /*
- * Make the columns, which are those of the table in its order, the rows of a batch.
- * Their memory is kept from batch to batch, and only grows. RAYTRAIN_ECORRUPT if a file
- * ends before the rows, RAYTRAIN_ENOMEM, RAYTRAIN_ESTORAGE for any other failure. Any
- * thread may call it; it calls only pread(2).
+ * Reads the rows of a batch into the columns, which are those of the table in its
+ * order. Their memory is kept from batch to batch, and only grows. RAYTRAIN_ECORRUPT if
+ * a file ends before the rows, RAYTRAIN_ENOMEM, RAYTRAIN_ESTORAGE for any other
+ * failure. Any thread may call it; it calls only pread(2).
  */
 int batch_read(struct frame *f, const struct table *t, const struct batch_rows *rows,
                struct error *err);
-/* Read rows from..end of a batch, for which the frame has memory, into their places;
- * not those of columns whose rows have any number of elements. */
+/* Reads rows from..end of a batch, for which the frame has memory, into their places,
+ * except for columns whose rows have any number of elements. */
 int batch_read_part(struct frame *f, const struct table *t,
                     const struct batch_rows *rows, uint64_t from, uint64_t end,
                     struct error *err);

@@ -78,7 +78,7 @@ static bool kind_equal(const struct order_kind *a, const struct order_kind *b)
     return a->block == b->block && a->window == b->window;
 }
 
-/* Begin the next epoch, which is prepared. */
+/* Begin the next epoch, which was prepared. */
 static void order_turn(struct batch_source *s)
 {
     struct epoch_order before = s->order;
@@ -106,7 +106,8 @@ static int order_change(struct batch_source *s, const struct batch_job *job,
                            err);
 }
 
-/* The order of the epoch after the job's, if its first window can be read ahead. */
+/* Prepare the order of the epoch after the job's, if its first window can be read
+ * ahead. */
 static void next_prepare(struct batch_source *s, const struct batch_job *job)
 {
     s->next.n = 0;

@@ -18,15 +18,16 @@ struct batch_job {
 };
 
 /* For `rank` of `size` ranks, with this seed. The table must not change until destroy.
- * `lend`: memory may be moved into the frames of batches; else they keep their own. */
+ * `lend`: memory may be moved into the frames of batches; otherwise they keep their
+ * own. */
 int batch_source_create(const struct table *t, uint64_t seed, int rank, int size,
                         bool lend, struct batch_source **out, struct error *err);
-/* Make this rank's rows the rows of f, a frame of batch_init(). */
+/* Reads this rank's rows into f, a frame of batch_init(). */
 int batch_source_read(struct batch_source *s, const struct batch_job *job,
                       struct frame *f, struct error *err);
 void batch_source_destroy(struct batch_source *s); /* NULL is fine */
 
-/* How many rows of padding this rank's batch has. */
+/* The number of rows of padding in this rank's batch. */
 uint64_t batch_padding(const struct batch_job *job, uint64_t rows, int rank, int size);
 
 #endif

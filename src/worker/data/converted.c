@@ -1,6 +1,6 @@
 /*
- * converted.c - opens rows that have been converted before, or has them converted by
- * convert/conversion.c, and verifies that rows in use have not changed.
+ * converted.c - opens rows that were converted before, or lets convert/conversion.c
+ * convert them, and verifies that rows in use have not changed.
  */
 #include "data/converted.h"
 
@@ -26,8 +26,8 @@ struct opening {
     const char *directory;
     json_t *key;
     json_t *parts; /* of the rows; NULL: they must be made */
-    /* Those of the rows of text that has changed; NULL: there are none, or it does not
-     * matter. */
+    /* The parts that were made before the text changed; NULL: there are none, or they
+     * do not matter. */
     json_t *before;
     char change[1024]; /* how; rank 0 knows */
 };
@@ -104,7 +104,7 @@ static void warn(void *arg, const char *what)
     env->warn(env->warn_arg, text);
 }
 
-/* Rank 0: are the files unchanged? */
+/* On rank 0: check that the files have not changed. */
 static int sources_compare(const struct opening *o, struct error *err)
 {
     char change[sizeof o->change];
@@ -123,7 +123,8 @@ static int sources_compare(const struct opening *o, struct error *err)
     return rc;
 }
 
-/* COLLECTIVE, after a failure: if a file has changed meanwhile, that is the reason. */
+/* COLLECTIVE, after a failure: if a file has changed meanwhile, make that the
+ * reason. */
 static void failure_explain(const struct opening *o, struct error *why)
 {
     struct error changed = {0};
@@ -155,8 +156,8 @@ static int rows_compare(const struct opening *o, bool *same, struct error *err)
     return rc;
 }
 
-/* COLLECTIVE: the rows are used up to the middle of an epoch, so they must be the same.
- * Rows that cannot be read any more are not. */
+/* COLLECTIVE: the run is in the middle of an epoch of the rows, so they must be the
+ * same. Rows that can no longer be read are not. */
 static int rows_check(const struct opening *o, struct error *err)
 {
     int64_t others;
@@ -177,12 +178,12 @@ static int rows_check(const struct opening *o, struct error *err)
                   err, RAYTRAIN_EINVAL,
                   "its rows are not those of which this run has used a part: %s. "
                   "Put the earlier files back, or start a new run. To continue this "
-                  "one with the rows that there are now, remove %s",
+                  "one with the present rows, remove %s",
                   o->change, o->directory),
         err);
 }
 
-/* COLLECTIVE: from now on the new parts are the rows. */
+/* COLLECTIVE: make the new parts the rows. */
 static int parts_accept(const struct opening *o, uint64_t rows, struct error *err)
 {
     int rc = 0;
@@ -230,7 +231,7 @@ static int converted_make(struct opening *o, struct error *err)
     return parts_accept(o, result.rows, err);
 }
 
-/* ---- The whole ---- */
+/* ---- Opening ---- */
 
 /* Rank 0: find the parts, and the text that they were made from. */
 static void parts_look(struct opening *o)
@@ -247,7 +248,7 @@ static void parts_look(struct opening *o)
     part_index_clear(&index);
 }
 
-/* COLLECTIVE: what is to be converted, and what has been. */
+/* COLLECTIVE: find out what must be converted, and what has been. */
 static int converted_look(struct opening *o, struct error *err)
 {
     int rc = 0;
@@ -267,8 +268,8 @@ static int converted_look(struct opening *o, struct error *err)
     return rc;
 }
 
-/* COLLECTIVE: are the parts as they were written? Reading all of them takes long, so
- * they are verified once, and not again by attempts after a failure. */
+/* COLLECTIVE: verify that the parts are as they were written. Reading all of them takes
+ * long, so they are verified once, and not again by attempts after a failure. */
 static int parts_verify(struct opening *o, struct table *out, struct error *err)
 {
     const char *invocation = o->env->invocation;
@@ -295,7 +296,7 @@ static void damage_report(struct opening *o, const struct error *why)
     warn(o, text);
 }
 
-/* COLLECTIVE: rows that are there already are made anew if they are damaged. */
+/* COLLECTIVE: open existing rows; convert them again if they are damaged. */
 static int rows_open(struct opening *o, struct table *out, struct error *err)
 {
     struct error why = {0};
@@ -314,7 +315,7 @@ static int rows_open(struct opening *o, struct table *out, struct error *err)
     return table_open(o, out, err);
 }
 
-/* A process alone: the files vanish as soon as they are open. */
+/* For a process alone: the files are removed as soon as they are open. */
 static int private_open(struct opening *o, struct table *out, struct error *err)
 {
     char path[PATH_MAX];

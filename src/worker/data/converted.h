@@ -1,6 +1,6 @@
 /*
- * converted.h - datasets in formats of text. Their rows are converted once, into HDF5
- * files (part.h) in the run directory, and read from there; a later attempt, on any
+ * converted.h - datasets in text formats. Their rows are converted once, into HDF5
+ * files (part.h) in the run directory, and read from there. A later attempt, on any
  * number of workers, uses these files again if neither the text nor the options have
  * changed (conversion_key.h).
  */

@@ -1,7 +1,6 @@
 /*
- * dataset.c - opens a dataset, and delivers its batches, reading ahead. Its table is
- * found by dataset_table.c, its columns are described by dataset_columns.c, rows are
- * read by batch_source.c.
+ * dataset.c - opens a dataset, and delivers its batches, reading ahead. dataset_table.c
+ * finds its table, dataset_columns.c describes its columns, batch_source.c reads rows.
  */
 #include "data/dataset.h"
 
@@ -32,7 +31,7 @@ static struct dataset_state epoch_begin(const raytrain_dataset *ds, uint64_t epo
         .epoch = epoch, .rows = ds->table.rows, .kind = ds->kind};
 }
 
-/* Is there no other batch in this epoch? */
+/* True if this epoch has no other batch. */
 static bool epoch_over(const raytrain_dataset *ds, uint64_t position)
 {
     uint64_t left = ds->table.rows - position;
@@ -73,8 +72,8 @@ static void ahead_start(raytrain_dataset *ds, const struct dataset_state *state)
     prefetch_start(ds->prefetch, &job, &ds->batches[!ds->current]);
 }
 
-/* Get the batch at the position into the one that is not current: wait for it, or read
- * it now. */
+/* Make the batch that is not current the one at the position: wait for it, or read it
+ * now. */
 static int ahead_obtain(raytrain_dataset *ds, struct error *err)
 {
     if (ds->pending &&
@@ -86,9 +85,9 @@ static int ahead_obtain(raytrain_dataset *ds, struct error *err)
     return prefetch_wait(ds->prefetch, err);
 }
 
-/* Read ahead what comes after the position; at the end of this epoch, the next epoch's
- * first batch. A failure is not reported here: the call that needs the batch meets it
- * again. */
+/* Read ahead what comes after the position; at the end of this epoch, the first batch
+ * of the next one. A failure is not reported here: the call that needs the batch fails
+ * too. */
 static void ahead_continue(raytrain_dataset *ds)
 {
     struct dataset_state next = ds->at;
@@ -140,7 +139,7 @@ bool dataset_has_place(const raytrain_dataset *ds)
 
 /* ---- The interface ---- */
 
-/* Which preprocessors to use: all but encoders of labels that are not there, and those
+/* Choose the preprocessors: all except encoders of labels that are missing, and those
  * that a client applies. */
 static int transform_start(raytrain_dataset *ds, const struct chain *chain,
                            struct error *err)
@@ -275,7 +274,7 @@ int dataset_brought(raytrain_dataset *ds, struct error *err)
     return 0;
 }
 
-/* ---- What there is in it ---- */
+/* ---- What the dataset has ---- */
 
 int dataset_compare(const raytrain_dataset *ds, struct comm *all, struct error *err)
 {
@@ -335,7 +334,7 @@ static int state_check(const raytrain_dataset *ds, const struct dataset_state *s
     if (state->position > rows)
         return error_set(
             err, RAYTRAIN_EINVAL,
-            "dataset \"%s\": the position to go on from is row %llu, but it "
+            "dataset \"%s\": the position to continue from is row %llu, but it "
             "has only %llu rows: it is not the one that was trained on",
             ds->name, (unsigned long long)state->position, (unsigned long long)rows);
     if (state->rows && state->position > 0 &&
@@ -350,7 +349,8 @@ static int state_check(const raytrain_dataset *ds, const struct dataset_state *s
     return 0;
 }
 
-/* An epoch that has begun keeps its order; at its start, there is none to be kept. */
+/* An epoch that has begun keeps its order; one that has not takes the configured
+ * one. */
 int dataset_state_set(raytrain_dataset *ds, const struct dataset_state *state,
                       struct error *err)
 {
@@ -383,8 +383,7 @@ void dataset_set_mixed(raytrain_dataset *ds, uint64_t rows)
         ds->at.kind = ds->kind;
 }
 
-/* With last_batch = "drop", an epoch may have no batch at all, and would end again and
- * again. */
+/* With last_batch = "drop", epochs may have no batches, and would never deliver any. */
 static int batch_size_check(const raytrain_dataset *ds, struct error *err)
 {
     if (ds->batch_rows == 0)
@@ -407,8 +406,8 @@ int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err)
 
     if (!ds->prefetch)
         return error_set(err, RAYTRAIN_EINVAL,
-                         "dataset \"%s\": its rows come from the service, and are "
-                         "moved by raytrain_predictor_next() alone",
+                         "dataset \"%s\": its rows come from the service, and only "
+                         "raytrain_predictor_next() moves them",
                          ds->name);
     if (batch_size_check(ds, err) < 0)
         return -1;

@@ -1,12 +1,12 @@
 /*
- * dataset.h - a worker's shard of a dataset: rows of typed columns, dealt out in an
- * order that depends on seed and epoch alone.
+ * dataset.h - a worker's shard of a dataset: rows of typed columns, delivered in an
+ * order that depends only on seed and epoch.
  *
  * Epoch e's order is a permutation P_e of the rows (epoch_order.h; the identity without
  * shuffle). Global batch k is P_e[k*W*B .. (k+1)*W*B), of which rank r takes the r-th B
- * rows; what is left at the end is split evenly (row_order.h), left out, or filled up.
- * So the position is one number, the rows delivered over all workers, and any number of
- * workers can go on from it. The rows are those that filter and limit select.
+ * rows; the rest at the end is split evenly (row_order.h), left out, or filled up. So
+ * the position is one number, the rows delivered over all workers, and any number of
+ * workers can continue from it. The rows are those that filter and limit select.
  *
  * Threads: all calls come from the training thread. A prefetch thread of the dataset
  * fills the next batch with pread(2); it never calls HDF5 or MPI.
@@ -37,21 +37,21 @@ struct dataset_state {
 int dataset_open(const struct dataset_config *cfg, const struct dataset_env *env,
                  raytrain_dataset **out, struct error *err);
 /*
- * A dataset without files: its batches are rows that the caller brings. `columns`,
- * which has no rows, are those before the preprocessors of `chain` (dataset_env; NULL:
- * none). It becomes the dataset's, also on failure; its dictionaries stay the caller's.
+ * A dataset without files: the caller brings the rows of its batches. `columns`,
+ * without rows, are those before the preprocessors of `chain` (dataset_env; NULL:
+ * none). The dataset takes it, also on failure; the caller keeps its dictionaries.
  */
 int dataset_open_brought(const char *name, struct frame *columns,
                          const struct chain *chain, raytrain_dataset **out,
                          struct error *err);
-/* The frame of the next batch, with these columns and no rows, to be filled by the
- * caller; NULL on failure. From here on there is no current batch. */
+/* The frame of the next batch, with these columns and without rows, for the caller to
+ * fill; NULL on failure. It ends the current batch. */
 struct frame *dataset_bring(raytrain_dataset *ds, struct error *err);
-/* It is filled: what the preprocessors make of it is the current batch. */
+/* Applies the preprocessors to the filled frame, and makes it the current batch. */
 int dataset_brought(raytrain_dataset *ds, struct error *err);
 
-/* COLLECTIVE over all: is it the same dataset on all nodes? RAYTRAIN_ESTORAGE on all
- * ranks if not. */
+/* COLLECTIVE over all: RAYTRAIN_ESTORAGE on all ranks unless all nodes have the same
+ * dataset. */
 int dataset_compare(const raytrain_dataset *ds, struct comm *all, struct error *err);
 void dataset_close(raytrain_dataset *ds); /* NULL is fine; joins the prefetch thread */
 
@@ -60,47 +60,48 @@ const char *dataset_name(const raytrain_dataset *ds);
 const struct left_out *dataset_left_out(const raytrain_dataset *ds);
 /* The column of labels that a label_encoder of env->chain misses; NULL: none. */
 const char *dataset_lacks_label(const raytrain_dataset *ds);
-/* The preprocessor from which on those of the chain are left to a client (chain.h); -1:
- * none is. */
+/* The first preprocessor of the chain that a client applies, with all later ones
+ * (chain.h); -1: there is none. */
 int64_t dataset_client_from(const raytrain_dataset *ds);
 /* The columns of batches, without rows. */
 const struct frame *dataset_schema(const raytrain_dataset *ds);
 /* The columns of the files, which the preprocessors change. */
 const struct frame *dataset_columns(const raytrain_dataset *ds);
-/* The current batch; NULL: there is none. The caller may do anything to it until the
+/* The current batch; NULL: there is none. The caller may change it in any way until the
  * next call on the dataset. */
 struct frame *dataset_batch(raytrain_dataset *ds);
 uint64_t dataset_rows(const raytrain_dataset *ds);
 /* Why a column of the files has words: odd_word.h. */
 void dataset_odd_word(const raytrain_dataset *ds, const struct dataset_config *cfg,
                       const char *column, char *text, size_t size);
-/* Which file and line, or row of a file, row i is (row_place.h). The dataset has
- * files. */
+/* Names the file and line, or the row of a file, of row i (row_place.h). The dataset
+ * must have files. */
 void dataset_row_place(const raytrain_dataset *ds, const struct dataset_config *cfg,
                        uint64_t i, char *text, size_t size);
-/* Among how many workers its rows are divided; 1 if each reads all of them. */
+/* The number of workers among which its rows are divided; 1 if each reads all of
+ * them. */
 int dataset_workers(const raytrain_dataset *ds);
 /* Seconds that dataset_next() has waited for rows, in all its calls. */
 double dataset_waited_s(const raytrain_dataset *ds);
 void dataset_state_get(const raytrain_dataset *ds, struct dataset_state *state);
-/* Go on from there; there is no current batch until the next one. RAYTRAIN_EINVAL if
- * the dataset has fewer rows than the position, or the order is one of another number
+/* Continues from a state; there is no current batch until the next one. RAYTRAIN_EINVAL
+ * if the dataset has fewer rows than the position, or the order is for another number
  * of rows. */
 int dataset_state_set(raytrain_dataset *ds, const struct dataset_state *state,
                       struct error *err);
 size_t dataset_n_columns(const raytrain_dataset *ds);
-/* The name of column i < dataset_n_columns(), which is the dataset's, and dtype and
- * shape of its rows. */
+/* The name of column i < dataset_n_columns(), owned by the dataset, and dtype and shape
+ * of its rows. */
 const char *dataset_column_at(const raytrain_dataset *ds, size_t i,
                               raytrain_tensor *row);
 size_t dataset_row_bytes(const raytrain_dataset *ds, size_t i);
 int dataset_column_info(raytrain_dataset *ds, const char *column, raytrain_tensor *row,
                         struct error *err);
-/* The words of a column of words, which are the dataset's. */
+/* The words of a column of words, owned by the dataset. */
 const struct dictionary *dataset_words(const raytrain_dataset *ds, const char *column,
                                        struct error *err);
-/* The bytes of the longest string of a column of words (of all that it has) or of texts
- * (in rows first..first+n). RAYTRAIN_ETYPE if it is of neither. */
+/* The bytes of the longest string: in a column of words, of all its words; in a column
+ * of texts, of rows first..first+n. RAYTRAIN_ETYPE if it is neither. */
 int dataset_longest(raytrain_dataset *ds, const char *column, uint64_t first,
                     uint64_t n, uint64_t *longest, struct error *err);
 /* The most memory that texts and sparse vectors take in a batch of `batch` rows, as
@@ -118,18 +119,18 @@ void dataset_set_mixed(raytrain_dataset *ds, uint64_t rows);
  * RAYTRAIN_EINVAL if the caller brings the rows. */
 int dataset_next(raytrain_dataset *ds, uint64_t *rows, struct error *err);
 /*
- * A second place for batches, such as GPU memory: what is read ahead is put there, too,
- * and dataset_column() shows the columns that are there. There are two batches, number
- * 0 and 1, which take turns: one is current while the other is read.
+ * A second place for batches, such as GPU memory: what is read ahead is put there too,
+ * and dataset_column() returns the columns there. There are two batches, 0 and 1, which
+ * take turns: one is current while the other is read.
  */
 struct batch_place {
     void *arg;
-    /* Bring a batch there. In the thread that reads ahead. */
+    /* Puts a batch there, in the thread that reads ahead. */
     int (*fill)(void *arg, int number, const struct frame *batch, struct error *err);
-    /* From now on this one is current, and the caller no longer uses the other one. */
+    /* Makes this batch the current one; the caller no longer uses the other. */
     int (*turn)(void *arg, int number, struct error *err);
-    /* Let the tensor of column i of dataset_schema() point into this place, if the
-     * column is there. */
+    /* Makes the tensor of column i of dataset_schema() point into this place, if it has
+     * the column. */
     void (*show)(void *arg, int number, size_t i, raytrain_tensor *tensor);
     void (*destroy)(void *arg);
 };
@@ -139,9 +140,9 @@ struct batch_place {
 int dataset_set_place(raytrain_dataset *ds, const struct batch_place *place,
                       struct error *err);
 bool dataset_has_place(const raytrain_dataset *ds);
-/* How many rows at the end of the current batch are padding. */
+/* The number of rows of padding at the end of the current batch. */
 uint64_t dataset_padding(const raytrain_dataset *ds);
-/* Are all batches full? */
+/* True if all batches are full. */
 bool dataset_pads(const raytrain_dataset *ds);
 /* Numbers, or the codes of words. */
 int dataset_column(raytrain_dataset *ds, const char *column, raytrain_tensor *tensor,

@@ -1,6 +1,6 @@
 /*
- * dataset_columns.c - the columns of a dataset: what they are, and those of the
- * current batch. Batches are dataset.c's.
+ * dataset_columns.c - describes the columns of a dataset, and gives those of the
+ * current batch, which dataset.c reads.
  */
 #include "data/dataset_impl.h"
 

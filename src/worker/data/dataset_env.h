@@ -1,4 +1,5 @@
-/* dataset_env.h - for whom, and with whom, a dataset is opened. */
+/* dataset_env.h - the ranks, callbacks and preprocessors with which a dataset is
+ * opened. */
 #ifndef RAYTRAIN_DATA_DATASET_ENV_H
 #define RAYTRAIN_DATA_DATASET_ENV_H
 
@@ -16,20 +17,21 @@ struct dataset_env {
     struct comm *node;
     /* All ranks of the run, which convert text together; NULL: as node. */
     struct comm *all;
-    /* Where they keep converted rows; NULL: this process alone has them, in files
+    /* The directory of converted rows; NULL: only this process has them, in files
      * without a name. */
     const char *directory;
     /* Asked before each block of text that is converted: an error on one rank ends the
      * conversion on all, and leaves nothing. NULL: none. */
     const struct text_watch *watch;
-    /* What the user should know, without an end of line; on rank 0 of `all`. NULL: it
-     * is dropped. */
+    /* Takes warnings for the user, without an end of line, on rank 0 of `all`. NULL:
+     * they are dropped. */
     void (*warn)(void *arg, const char *text);
     void *warn_arg;
-    /* Some of the rows have been used, and others are to follow: text that has changed
-     * since is refused, unless it has the same rows. */
+    /* The run is in the middle of an epoch of these rows: text that has changed since
+     * is refused unless it has the same rows. */
     bool goes_on;
-    /* This process has opened it before: rows that are there need not be verified. */
+    /* This process has opened the dataset before: existing rows need not be
+     * verified. */
     bool again;
     /* A token of this start of raytrain-run, whose attempts verify them once. NULL:
      * each does. */

@@ -1,5 +1,5 @@
 /*
- * dataset_fit.c - feeds this rank's range of rows, a block at a time, to the
+ * dataset_fit.c - passes this rank's range of rows, block by block, to the
  * preprocessors that learn (preprocess/chain_fit.c).
  */
 #include "data/dataset_fit.h"
@@ -61,7 +61,7 @@ static uint64_t fit_block_rows(const struct frame *schema)
     return bytes < BLOCK_BYTES ? BLOCK_BYTES / bytes : 1;
 }
 
-/* How many of n rows are before those of a rank. */
+/* The number of those of n rows that are before the rows of a rank. */
 static uint64_t rows_before(uint64_t n, int rank, int size)
 {
     uint64_t each = n / (uint64_t)size, rest = n % (uint64_t)size, r = (uint64_t)rank;

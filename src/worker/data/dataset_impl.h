@@ -1,4 +1,4 @@
-/* dataset_impl.h - inside a dataset. */
+/* dataset_impl.h - the members of a dataset, for the files that implement it. */
 #ifndef RAYTRAIN_DATA_DATASET_IMPL_H
 #define RAYTRAIN_DATA_DATASET_IMPL_H
 

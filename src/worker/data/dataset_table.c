@@ -1,7 +1,6 @@
 /*
- * dataset_table.c - finds the columns, the rows and the order of a dataset. Formats of
- * text are left to converted.c, others to table/reader.c, and rows that are not wanted
- * to selection.c.
+ * dataset_table.c - finds the columns, the rows and the order of a dataset. converted.c
+ * reads text formats, table/reader.c the others; selection.c selects rows.
  */
 #include "data/dataset_table.h"
 
@@ -52,7 +51,7 @@ struct order_kind dataset_table_windows(const struct table *t, uint64_t rows)
     return kind;
 }
 
-/* The columns to read: that of the filter, too. `more` is cfg, or has *columns. */
+/* Add the column of the filter to those to read. `more` is cfg, or has *columns. */
 static int columns_extend(const struct dataset_config *cfg, struct dataset_config *more,
                           char ***columns, struct error *err)
 {
@@ -73,7 +72,7 @@ static int columns_extend(const struct dataset_config *cfg, struct dataset_confi
     return 0;
 }
 
-/* The filter has been applied, which may need one of them. */
+/* Remove excluded columns, after the filter, which may need one of them. */
 static int exclude_apply(const struct dataset_config *cfg, struct table *t,
                          struct left_out *left_out, struct error *err)
 {
@@ -130,7 +129,7 @@ int dataset_table_find(const struct dataset_config *cfg, const struct dataset_en
     return table_share(table, rc, env->node, err);
 }
 
-/* Files that its path seems to mean, too. */
+/* Note files that the path seems to mean, but which are not read. */
 static int others_find(const struct dataset_config *cfg, struct left_out *left_out,
                        struct error *err)
 {

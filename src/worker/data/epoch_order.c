@@ -60,8 +60,8 @@ void epoch_order_look(struct epoch_order *o, uint64_t i)
     window_order_fill(&o->windows, &o->window, o->places);
 }
 
-/* The k-th row of the window, in the order of its blocks: all are full but one, behind
- * which the others begin earlier. */
+/* The k-th row of the window, in the order of its blocks. All blocks are full except
+ * one, after which the others begin earlier. */
 static uint64_t window_row(const struct epoch_order *o, uint64_t k)
 {
     const struct window_order *w = &o->windows;

@@ -1,7 +1,7 @@
 /*
- * epoch_order.h - the order of the rows in an epoch: as they are, mixed all with each
- * other (row_order.h), or in windows (window_order.h). It depends on the number of
- * rows, the kind of order, the seed and the epoch alone.
+ * epoch_order.h - the order of the rows in an epoch: not shuffled, all rows mixed with
+ * each other (row_order.h), or mixed in windows (window_order.h). It depends only on
+ * the number of rows, the kind of order, the seed and the epoch.
  */
 #ifndef RAYTRAIN_DATA_EPOCH_ORDER_H
 #define RAYTRAIN_DATA_EPOCH_ORDER_H
@@ -29,7 +29,7 @@ struct epoch_order {
         .n = 0                                                                         \
     }
 
-/* Can this be a kind of order of n rows? Numbers in files are checked with it. */
+/* True if this can be an order of n rows, to check numbers from files. */
 bool order_kind_possible(const struct order_kind *kind, uint64_t n);
 
 /* The order is initialized, or was used for another epoch. n > 0, a possible kind.
@@ -38,11 +38,11 @@ int epoch_order_set(struct epoch_order *o, uint64_t n, const struct order_kind *
                     uint64_t seed, uint64_t epoch, struct error *err);
 void epoch_order_clear(struct epoch_order *o);
 
-/* With windows: make o->window the one that contains position i < n, with its
+/* With windows: makes o->window the one that contains position i < n, with its
  * places. */
 void epoch_order_look(struct epoch_order *o, uint64_t i);
 
-/* The row that comes i-th, i < n. */
+/* The i-th row, i < n. */
 uint64_t epoch_order_row(struct epoch_order *o, uint64_t i);
 
 static inline bool epoch_order_windowed(const struct epoch_order *o)

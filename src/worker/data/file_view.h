@@ -2,11 +2,11 @@
  * file_view.h - the bytes of a file as memory, which is the fastest way to bytes that
  * the system has in its cache: they are copied once, and no call is made for each row.
  *
- * A mapping has two dangers, which are dealt with here. Bytes that the file has lost,
- * or that cannot be read, are a SIGBUS: it ends the work on the view, which then was in
- * vain, and pread(2) says what is wrong. And every page that was used counts as this
- * process's memory, although the node's processes share it and the system may take it
- * back: so only files are viewed that are small against the memory that is available.
+ * A mapping has two dangers. Bytes that the file has lost, or that cannot be read,
+ * cause a SIGBUS: it ends the work on the view, whose result is discarded, and pread(2)
+ * then reports what is wrong. And every page that was used counts as memory of this
+ * process, although the node's processes share it and the system can reclaim it: so
+ * only files that are small, compared with the available memory, are viewed.
  */
 #ifndef RAYTRAIN_DATA_FILE_VIEW_H
 #define RAYTRAIN_DATA_FILE_VIEW_H
@@ -17,14 +17,14 @@
 
 struct file_view;
 
-/* Map the first `size` bytes; fd stays the caller's, and open. NULL if that is not
- * possible, or reading is better, as on other nodes' and unknown file systems. */
+/* Maps the first `size` bytes; the caller keeps fd, and keeps it open. NULL if that is
+ * not possible, or reading is better, as on remote and unknown file systems. */
 struct file_view *file_view_create(int fd, uint64_t size);
 /*
- * Call work() with the n bytes from offset on, which must be below `size`. False if
- * they were not all there: then what work() did is of no use, and it may have been left
- * at any access to the bytes. So it holds no lock and no memory. The calling thread no
- * longer blocks SIGBUS. One thread at a time.
+ * Calls work() with the n bytes from offset on, which must be below `size`. False if a
+ * byte could not be read: then work() may have been left at any access to the bytes,
+ * and its result is useless. So work() must not hold locks or memory. The calling
+ * thread no longer blocks SIGBUS. Only one thread at a time may use a view.
  */
 bool file_view_use(struct file_view *v, uint64_t offset, size_t n,
                    void (*work)(void *arg, const unsigned char *bytes), void *arg);

@@ -1,6 +1,6 @@
 /*
- * prefetch.c - the thread that reads ahead. What it reads is decided by dataset.c;
- * reading is done by batch_source.c.
+ * prefetch.c - the thread that reads ahead. dataset.c decides what it reads;
+ * batch_source.c reads.
  */
 #include "data/prefetch.h"
 

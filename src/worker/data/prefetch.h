@@ -1,7 +1,7 @@
 /*
- * prefetch.h - one thread that fills one batch at a time, while the training function
- * uses another. It sleeps otherwise. It takes no signals but SIGBUS (file_view.h), and
- * calls neither HDF5 nor MPI.
+ * prefetch.h - a thread that fills one batch at a time, while the training function
+ * uses another. Otherwise it sleeps. It takes no signals except SIGBUS (file_view.h),
+ * and calls neither HDF5 nor MPI.
  */
 #ifndef RAYTRAIN_DATA_PREFETCH_H
 #define RAYTRAIN_DATA_PREFETCH_H
@@ -11,20 +11,19 @@
 
 struct prefetch;
 
-/* The source and the transform are the thread's until destroy, but not owned. `schema`
- * is that of batch_init(); `transform` is applied to what was read. NULL: none is. */
+/* The thread uses the source and the transform until destroy, but does not own them.
+ * `schema` is that of batch_init(); `transform`, unless NULL, is applied to batches. */
 int prefetch_create(struct batch_source *source, const struct frame *schema,
                     const struct transform *transform, struct prefetch **out,
                     struct error *err);
-/* From now on called in the thread for each batch that has been read, after the
- * transform; its failure is that of the job. NULL: nothing is. No job may be
- * pending. */
+/* Sets a function that the thread calls for each batch, after the transform; if it
+ * fails, so does the job. NULL: none. No job may be pending. */
 void prefetch_set_after(struct prefetch *p,
                         int (*after)(void *arg, const struct frame *batch,
                                      struct error *err),
                         void *arg);
-/* No job may be pending. The batch is the thread's until wait returns; it may have any
- * columns. */
+/* Starts a job; none may be pending. The thread owns the batch, which may have any
+ * columns, until wait returns. */
 void prefetch_start(struct prefetch *p, const struct batch_job *job,
                     struct frame *batch);
 /* Wait for the job, and return its outcome. 0 at once if none was started. */

@@ -1,6 +1,6 @@
 /*
- * same_rows.c - compares the columns, the words and then the rows of two tables, a
- * block at a time. Rows are read by batch.c.
+ * same_rows.c - compares the columns, the words and then the rows of two tables, block
+ * by block. batch.c reads rows.
  */
 #include "data/same_rows.h"
 

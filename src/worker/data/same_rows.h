@@ -1,6 +1,6 @@
 /*
- * same_rows.h - have two tables the same rows? For text that is converted once more
- * after its files have changed, in the middle of an epoch of the rows that it had.
+ * same_rows.h - checks that two tables have the same rows, for text that is converted
+ * again because its files have changed in the middle of an epoch.
  */
 #ifndef RAYTRAIN_DATA_SAME_ROWS_H
 #define RAYTRAIN_DATA_SAME_ROWS_H

@@ -81,8 +81,8 @@ static wide integer_value(raytrain_dtype dtype, const unsigned char *p)
 
 /* ---- The range ---- */
 
-/* The values that pass, of either sort, both ends included. A double has no place for
- * every integer: bounds are rounded into the range. */
+/* The values that pass, as integers and as doubles, both ends included. A double cannot
+ * hold every integer, so bounds are rounded into the range. */
 struct value_range {
     double real_min, real_max;
     wide min, max;
@@ -116,7 +116,7 @@ static struct value_range range_of(const struct filter_config *f)
     return r;
 }
 
-/* NaN does not. */
+/* True if a value passes; NaN does not. */
 static bool value_passes(const struct value_range *r, raytrain_dtype dtype,
                          const unsigned char *p)
 {

@@ -1,8 +1,7 @@
 /*
- * selection.h - the rows of a table that a dataset asks for: those whose value of a
- * column is in a range, of these the first ones, and of these the ones that the steps
- * of `rows` keep. From then on, they are the rows of the table, which are numbered from
- * 0.
+ * selection.h - selects the rows of a table that a dataset asks for: those whose value
+ * of a column is in a range, of these the first ones, and of these the ones that the
+ * steps of `rows` keep. They become the rows of the table, numbered from 0.
  */
 #ifndef RAYTRAIN_DATA_SELECTION_H
 #define RAYTRAIN_DATA_SELECTION_H
@@ -10,8 +9,7 @@
 #include "config/data_config.h"
 #include "table/table.h"
 
-/* Does the filter, if there is one, need no other column than those that are asked
- * for? */
+/* True if there is no filter, or the columns that are asked for have its column. */
 bool selection_has_column(const struct dataset_config *cfg);
 /*
  * Apply filter, limit and rows of cfg to a table that no rank has read from yet; one

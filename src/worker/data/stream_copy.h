@@ -1,7 +1,7 @@
 /*
- * stream_copy.h - copies bytes that are not used before long: they go to memory past
- * the caches, where they would take the place of what is used, and for which their old
- * contents would have to be fetched first.
+ * stream_copy.h - copies bytes that are not used soon. They bypass the caches, where
+ * they would replace what is used, and for which their old contents would be fetched
+ * first.
  */
 #ifndef RAYTRAIN_DATA_STREAM_COPY_H
 #define RAYTRAIN_DATA_STREAM_COPY_H

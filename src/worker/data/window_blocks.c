@@ -106,8 +106,9 @@ static int window_column_read(struct window_reader *r, size_t column, uint64_t r
     return 0;
 }
 
-/* As many of n rows as go into one call of preadv(2), from one of ours to one of ours:
- * their number, or 0. The rows of others in between are read into the gap. */
+/* Prepare one call of preadv(2) for as many of n rows as it can read, from a row of
+ * this rank to another one; returns their number, or 0. Rows of other ranks between
+ * them are read into the gap. */
 static uint64_t vector_fill(struct window_reader *r, size_t column, uint64_t n,
                             const uint32_t *slots, struct iovec *v, int *n_vectors)
 {
@@ -214,8 +215,8 @@ static int window_block_read(struct window_reader *r, uint64_t first, uint64_t n
     return 0;
 }
 
-/* The i-th block of the window for this rank. Ranks take as many neighbours as they are
- * in turns, each beginning with another one. */
+/* The i-th block of the window for this rank. In groups of as many neighbouring blocks
+ * as there are ranks, each rank begins with another one. */
 static uint64_t block_turn(const struct window_reader *r, uint64_t i)
 {
     uint64_t size = (uint64_t)r->size, begin = i - i % size;

@@ -1,6 +1,6 @@
 /*
- * window_order.c - arithmetic of windows: which blocks each one has, and the order of
- * rows in it. Nothing is read here (window_reader.c, window_rows.c).
+ * window_order.c - computes which blocks each window has, and the order of rows in it.
+ * window_reader.c and window_rows.c read rows.
  */
 #include "data/window_order.h"
 
@@ -35,8 +35,8 @@ static uint64_t n_blocks(const struct window_order *o)
     return (o->n - 1) / o->block + 1;
 }
 
-/* Where the order of the blocks has the file's last one: blocks that are not full come
- * nowhere else. Looked for once an epoch. */
+/* The place of the file's last block, the only one that may not be full, in the order
+ * of the blocks. Searched once per epoch. */
 static uint64_t last_place(const struct window_order *o)
 {
     uint64_t last = n_blocks(o) - 1, place = 0;
@@ -66,8 +66,8 @@ uint64_t window_order_begin(const struct window_order *o, uint64_t place)
     return place * o->block;
 }
 
-/* Without the short block the windows would begin at multiples of their rows: so this
- * one is not found too early, and at most one too early. */
+/* Without the short block, windows would begin at multiples of their rows. So the
+ * estimate is never too late, and at most one window too early. */
 void window_order_find(const struct window_order *o, uint64_t i, struct window *w)
 {
     uint64_t blocks = n_blocks(o), place = i / o->block / o->window * o->window, end;

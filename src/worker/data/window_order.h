@@ -1,11 +1,10 @@
 /*
  * window_order.h - an order of the rows in an epoch for files that are slow to read row
- * by row: it takes the file in blocks of adjacent rows, and mixes the rows of a few
- * blocks, a window, at a time. What is needed for a window is read once and then
- * forgotten.
+ * by row: it divides the file into blocks of adjacent rows, and mixes the rows of a few
+ * blocks, a window, at a time. The rows of a window are read once, and then released.
  *
- * The blocks are in an order of their own, a keyed permutation (row_order.h); `window`
- * of them that follow each other in it are a window, whose rows are shuffled
+ * The blocks are in the order of a keyed permutation (row_order.h); `window` adjacent
+ * blocks of that order are a window, whose rows are shuffled
  * (Durstenfeld, CACM 1964; bounded numbers as by Lemire, TOMACS 2019). So two rows that
  * are far from each other in the file can be neighbours in the order, but a block's
  * rows stay within one window. The order is the same on every machine and for any
@@ -27,7 +26,7 @@ struct window_order {
     uint64_t key;
 };
 
-/* Rows of one window at the most. */
+/* The most rows of a window. */
 #define WINDOW_ROWS_MAX ((uint64_t)1 << 28)
 
 /* The window that contains a position of the order. */
@@ -46,8 +45,8 @@ uint64_t window_order_begin(const struct window_order *o, uint64_t place);
 /* The rows first..first+*rows of the file are the block at this place. */
 void window_order_block(const struct window_order *o, uint64_t place, uint64_t *first,
                         uint64_t *rows);
-/* at[j], j < w->rows: which of the window's rows, in the order of its blocks, comes
- * j-th. */
+/* at[j], j < w->rows, is the j-th row: a number among the window's rows in the order of
+ * its blocks. */
 void window_order_fill(const struct window_order *o, const struct window *w,
                        uint32_t *at);
 

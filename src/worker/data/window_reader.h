@@ -3,10 +3,10 @@
  * rows at once, in the order of the disk, and each row straight to its place in the
  * batch that it belongs to.
  *
- * While the batches of one window are handed out, the next window is read, a few blocks
+ * While the batches of one window are delivered, the next window is read, a few blocks
  * with each batch; after the last window of an epoch, the first one of the next epoch.
- * So a rank has its own rows of two windows in memory, and 12 bytes for each row of
- * one, and of files that are viewed (file_view.h) what the system has in its cache.
+ * So a rank has its own rows of two windows in memory, 12 bytes for each row of one
+ * window, and the cached pages of files that are viewed (file_view.h).
  * Ranks begin at different blocks of a window: those that unpack chunks for each other
  * (packing.h) share the work.
  */
@@ -37,14 +37,14 @@ int window_reader_create(const struct table *t, int rank, int size, bool lend,
                          struct window_reader **out, struct error *err);
 /* Before another order than the next one. */
 void window_reader_reset(struct window_reader *r);
-/* The epoch of `next` of all calls since the last turn or reset begins. What was read
- * of it is kept. */
+/* Begins the epoch that was `next` in all calls since the last turn or reset. Rows of
+ * it that were read are kept. */
 void window_reader_turn(struct window_reader *r);
 /*
- * This rank's rows of a batch to f, a frame of batch_init(), with memory for `room`
- * rows, at most those of the table; does not set f->rows. The batches that follow each
- * other are expected in this order; any other costs reading its window again. After a
- * failure, the next call begins anew.
+ * Reads this rank's rows of a batch into f, a frame of batch_init(), with memory for
+ * `room` rows, at most those of the table; does not set f->rows. Batches are expected
+ * one after the other; for any other batch its window is read again. After a failure,
+ * the next call starts again.
  */
 int window_reader_read(struct window_reader *r, const struct epoch_orders *orders,
                        const struct window_place *at, uint64_t room, struct frame *f,

@@ -1,6 +1,7 @@
 /*
- * window_reader_impl.h - inside a window reader: window_spans.c is below
- * window_blocks.c, and that is below window_reader.c, which makes batches.
+ * window_reader_impl.h - the members of a window reader, for the files that implement
+ * it: window_spans.c is below window_blocks.c, which is below window_reader.c, which
+ * makes batches.
  */
 #ifndef RAYTRAIN_DATA_WINDOW_READER_IMPL_H
 #define RAYTRAIN_DATA_WINDOW_READER_IMPL_H

@@ -3,8 +3,8 @@
  *
  * This rank's rows are numbered as they will be handed out since they were read. They
  * lie in `rows` in the order of the blocks, in which they were read; `places` says
- * where. A batch of which not all rows are there begins anew: what is left of the
- * window before is read once more, less than a batch.
+ * where. If not all rows of a batch are there, reading starts again at that batch: the
+ * rest of the window before, less than a batch, is read once more.
  */
 #include "data/window_rows.h"
 
@@ -118,7 +118,7 @@ static uint64_t row_slots_assign(struct window_rows *w, const struct epoch_order
     return n;
 }
 
-/* The rows that have slots, block by block. */
+/* Set the numbers of the rows that have slots, block by block. */
 static void numbers_set(struct window_rows *w, const struct epoch_order *o)
 {
     const uint32_t *slot = w->slots;
@@ -135,7 +135,7 @@ static void numbers_set(struct window_rows *w, const struct epoch_order *o)
     }
 }
 
-/* All windows in which the rows p of a batch are. */
+/* Find all windows that have the rows p of a batch. */
 static int rows_find(struct window_rows *w, struct epoch_order *o,
                      const struct portion *p, struct error *err)
 {

@@ -37,7 +37,7 @@ void window_spans_measure(struct window_reader *r, uint64_t batch)
         r->span_rows *= SPAN_BYTES / bytes / r->span_rows;
 }
 
-/* All spans have room in either array. */
+/* Make room for all spans in either array. */
 static int spans_reserve(struct window_reader *r, struct error *err)
 {
     size_t room = r->room * 2 + 4;
@@ -55,7 +55,7 @@ static int spans_reserve(struct window_reader *r, struct error *err)
     return 0;
 }
 
-/* Without memory. */
+/* Add a span without memory. */
 static int span_add(struct window_reader *r, struct error *err)
 {
     struct frame *f;
@@ -71,7 +71,7 @@ static int span_add(struct window_reader *r, struct error *err)
     return frame_restore(f, &r->schema, err);
 }
 
-/* There are spans for the first n of this rank's rows. */
+/* Make spans for the first n of this rank's rows. */
 static int spans_extend(struct window_reader *r, uint64_t n, struct error *err)
 {
     size_t before = r->n_spans;
@@ -114,7 +114,7 @@ static int span_slots_reserve(struct window_reader *r, uint64_t rows, struct err
     return 0;
 }
 
-/* Positions first..end of the window are this rank's rows from `row` on. */
+/* Give positions first..end of the window to this rank's rows from `row` on. */
 static void span_slots_assign(struct window_reader *r, const struct epoch_order *o,
                               uint64_t first, uint64_t end, uint64_t row)
 {
