@@ -8,10 +8,12 @@
 
 /* X(WORD, FIRST, LAST): the words, and the ranks that they stand for; none if FIRST is
  * above LAST. */
-#define RANK_CHOICE_WORDS(X)                X(none, 0, -1) X(rank0, 0, 0) X(all, 0, INT_MAX)
+#define RANK_CHOICE_WORDS(X) X(none, 0, -1) X(rank0, 0, 0) X(all, 0, INT_MAX)
+
 #define RANK_CHOICE_NAME(word, first, last) #word,
 #define RANK_CHOICE_TEXT(word, first, last) #word ", "
-#define RANK_CHOICE_FORM                    RANK_CHOICE_WORDS(RANK_CHOICE_TEXT) "or ranks such as 0,3-5"
+
+#define RANK_CHOICE_FORM RANK_CHOICE_WORDS(RANK_CHOICE_TEXT) "or ranks such as 0,3-5"
 
 bool rank_choice_is_valid(const char *text);
 /* Is the rank in the choice? The text is valid; NULL: none. */
