@@ -96,8 +96,8 @@ if __name__ == "__main__":
         assert "exists already" in str(error), error
     print("continues")
 EOT
-test_expect_success 'a run of the same name goes on from its newest checkpoint' '
-	"$PYTHON" goes_on.py >out 2>err && grep "goes on" out &&
+test_expect_success 'a run of the same name continues from its newest checkpoint' '
+	"$PYTHON" goes_on.py >out 2>err && grep continues out &&
 	grep "run goes-on exists, and continues from checkpoint_000002.h5; .*on_existing=.fresh" err &&
 	grep "checkpoint_000004.h5, which __main__.train has written, with __main__.other;" err
 '
