@@ -16,6 +16,7 @@
 #include "place/place.h"
 #include "scratch.h"
 #include "util/fs.h"
+#include "util/private_dir.h"
 
 static int setup(void **state)
 {
@@ -51,6 +52,8 @@ static size_t services(const char *run, struct seen *seen)
     return n;
 }
 
+static int lock; /* of the last one that was made */
+
 static char *made(const char *run)
 {
     static const struct place_address address = {
@@ -58,7 +61,7 @@ static char *made(const char *run)
     struct error err;
     char *dir;
 
-    if (place_make(run, &dir, &err) < 0 || place_write(dir, &address, &err) < 0)
+    if (place_make(run, &dir, &lock, &err) < 0 || place_write(dir, &address, &err) < 0)
         fail_msg("%s", err.text);
     return dir;
 }
@@ -108,7 +111,7 @@ static void its_paths_are_absolute(void **state)
     (void)state;
     assert_int_equal(fs_write_atomic("socket", "", 0, 0600, NULL), 0);
     assert_int_equal(fs_write_atomic("token", "", 0, 0600, NULL), 0);
-    assert_int_equal(place_make("run", &dir, &err), 0);
+    assert_int_equal(place_make("run", &dir, &lock, &err), 0);
     assert_int_equal(place_write(dir, &address, &err), 0);
     assert_int_equal(services("run", &seen), 1);
     snprintf(expected, sizeof expected, "m https://h:1 %s/socket %s/token", cwd, cwd);
@@ -148,10 +151,30 @@ static void what_one_with_the_id_of_this_process_has_left_is_removed(void **stat
 
     (void)state;
     free(made("run"));
+    close(lock);
     dir = made("run");
     assert_int_equal(scratch_count("run/serve"), 1);
     place_remove(dir);
     free(dir);
+}
+
+/* In another container with this host name, ids are different, or happen to be equal. */
+static void one_that_runs_in_another_container_stays(void **state)
+{
+    char host[256] = "", path[300], *dir;
+    struct error err;
+    int other;
+
+    (void)state;
+    gethostname(host, sizeof host - 1);
+    free(made("run"));
+    snprintf(path, sizeof path, "run/serve/%s.2147483647", host);
+    other = private_dir_make_at(path);
+    assert_true(other >= 0);
+    assert_int_equal(place_make("run", &dir, &lock, &err), -1);
+    assert_non_null(strstr(err.text, "a service with the same host name"));
+    assert_int_equal(scratch_count("run/serve"), 2);
+    close(other);
 }
 
 /* It may exist; that cannot be known here. */
@@ -252,7 +275,7 @@ static void a_service_of_several_models_is_asked_for_their_names(void **state)
     assert_string_equal(
         line, "curl --unix-socket /s -X POST http://localhost/v2/repository/index");
     free(line);
-    assert_int_equal(place_make("run", &dir, &err), 0);
+    assert_int_equal(place_make("run", &dir, &lock, &err), 0);
     assert_int_equal(place_write(dir, &several, &err), 0);
     assert_int_equal(services("run", &seen), 1);
     place_remove(dir);
@@ -268,6 +291,7 @@ int main(void)
         TEST(its_paths_are_absolute),
         TEST(what_a_dead_service_has_left_is_removed),
         TEST(what_one_with_the_id_of_this_process_has_left_is_removed),
+        TEST(one_that_runs_in_another_container_stays),
         TEST(one_of_another_host_is_found_and_left_alone),
         TEST(rubbish_is_no_service),
         TEST(the_line_to_type_has_no_secret),

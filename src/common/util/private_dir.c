@@ -32,17 +32,30 @@ static int dir_open(const char *path)
     return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Remove a directory of this user if an exclusive lock can be had on it: then no
- * process uses it. */
+enum private_dir_use private_dir_use(const char *path, int *fd)
+{
+    enum private_dir_use use;
+
+    *fd = dir_open(path);
+    if (*fd < 0)
+        return PRIVATE_DIR_UNKNOWN;
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
+        return PRIVATE_DIR_UNUSED;
+    use = errno == EWOULDBLOCK ? PRIVATE_DIR_USED : PRIVATE_DIR_UNKNOWN;
+    close(*fd);
+    *fd = -1;
+    return use;
+}
+
+/* Remove a directory of this user that no process uses. */
 static void abandoned_remove(const char *path)
 {
     struct stat st;
-    int fd = dir_open(path);
+    int fd;
 
-    if (fd < 0)
+    if (private_dir_use(path, &fd) != PRIVATE_DIR_UNUSED)
         return;
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-        flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid())
         fs_remove_tree(path, NULL);
     close(fd);
 }
@@ -84,7 +97,30 @@ int private_dir_hold(const char *path)
 }
 
 /* Before the lock is taken, another process may consider the directory abandoned and
- * remove it; then try again. */
+ * remove it: -1 and ENOENT. */
+static int made_hold(const char *path)
+{
+    int fd = private_dir_hold(path);
+
+    if (fd < 0 || dir_is_there(fd, path))
+        return fd;
+    close(fd);
+    errno = ENOENT;
+    return -1;
+}
+
+int private_dir_make_at(const char *path)
+{
+    int fd;
+
+    do {
+        if (mkdir(path, 0700) < 0)
+            return -1;
+        fd = made_hold(path);
+    } while (fd < 0 && errno == ENOENT);
+    return fd;
+}
+
 int private_dir_make(char path[PATH_MAX], size_t most)
 {
     const char *parent = parent_dir(most);
@@ -98,12 +134,8 @@ int private_dir_make(char path[PATH_MAX], size_t most)
         }
         if (!mkdtemp(path))
             return -1;
-        fd = private_dir_hold(path);
-        if (fd >= 0 && dir_is_there(fd, path))
+        fd = made_hold(path);
+        if (fd >= 0 || errno != ENOENT)
             return fd;
-        if (fd < 0 && errno != ENOENT)
-            return -1;
-        if (fd >= 0)
-            close(fd);
     }
 }

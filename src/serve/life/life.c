@@ -45,6 +45,7 @@ struct life {
     struct stop_request stop;
     char sockets[PATH_MAX];
     int sockets_lock; /* -1: there is no directory */
+    int place_lock;   /* -1: there is no place */
     char *place, *runs;
     char *token, *token_path; /* NULL: clients need none */
     char *cert, *key;
@@ -309,6 +310,8 @@ static void life_clear(struct life *l)
     event_loop_destroy(l->loop);
     if (!l->failed) /* keep its logs */
         place_remove(l->place);
+    if (l->place_lock >= 0)
+        close(l->place_lock);
     if (l->sockets_lock >= 0) {
         place_remove(l->sockets);
         close(l->sockets_lock);
@@ -351,7 +354,7 @@ static int life_places_make(struct life *l, struct error *err)
     l->sockets_lock = private_dir_make(l->sockets, SOCKET_MOST);
     if (l->sockets_lock < 0)
         return fs_error(err, "create", l->sockets);
-    if (place_make(l->o->place, &l->place, err) < 0)
+    if (place_make(l->o->place, &l->place, &l->place_lock, err) < 0)
         return -1;
     if (asprintf(&l->runs, "%s/workers", l->place) < 0) {
         l->runs = NULL;
@@ -460,6 +463,7 @@ int life_run(const struct life_options *options, struct error *err)
     struct life l = {.o = options,
                      .stop = STOP_REQUEST_INIT,
                      .sockets_lock = -1,
+                     .place_lock = -1,
                      .log = -1,
                      .at = {.fd = -1},
                      .env = {.changed = -1, .newer = -1, .lost = on_lost, .arg = &l},

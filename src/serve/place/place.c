@@ -21,6 +21,7 @@
 
 #include "util/argv.h"
 #include "util/fs.h"
+#include "util/private_dir.h"
 #include "util/process.h"
 #include "util/quote.h"
 #include "util/run_record.h"
@@ -65,10 +66,10 @@ static void host_name(char host[256])
 
 /* ---- Make, write, remove ---- */
 
-/* HOST.PID of a process that has ended on this host. A process makes one place in a
- * folder, so the one with its id is of an earlier process: a container uses the same few
- * ids again. */
-static bool is_left(const char *name)
+/* HOST.PID of a process that this one cannot see on this host. A container uses the same
+ * few ids again: the place with the id of this process is of another one, which has ended
+ * or is in another container. *own: it has that id. */
+static bool may_be_left(const char *name, bool *own)
 {
     char host[256];
     size_t n;
@@ -80,8 +81,20 @@ static bool is_left(const char *name)
     if (strncmp(name, host, n) != 0 || name[n] != '.')
         return false;
     pid = strtol(name + n + 1, &end, 10);
-    return *end == '\0' && pid > 0 &&
-           (pid == getpid() || process_birth((pid_t)pid) == 0);
+    *own = pid == getpid();
+    return *end == '\0' && pid > 0 && (*own || process_birth((pid_t)pid) == 0);
+}
+
+/* Where there are no locks, a service of another container with this id may run. */
+static void one_left_remove(const char *path, bool own)
+{
+    int fd;
+    enum private_dir_use use = private_dir_use(path, &fd);
+
+    if (use == PRIVATE_DIR_UNUSED || (use == PRIVATE_DIR_UNKNOWN && !own))
+        place_remove(path);
+    if (fd >= 0)
+        close(fd);
 }
 
 /* May a service write its address there for clients? The owner of the folder can
@@ -114,16 +127,33 @@ static void left_remove(const char *folder, int fd)
     if (!all)
         close(fd);
     while (all && (entry = readdir(all))) {
-        char *path = is_left(entry->d_name) ? file_in(folder, entry->d_name) : NULL;
+        bool own;
+        char *path =
+            may_be_left(entry->d_name, &own) ? file_in(folder, entry->d_name) : NULL;
 
-        place_remove(path);
+        if (path)
+            one_left_remove(path, own);
         free(path);
     }
     if (all)
         closedir(all);
 }
 
-int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
+/* A process makes one place in a folder. */
+static int fail_make(const char *dir, struct error *err)
+{
+    char quoted[QUOTE_TEXT_MAX];
+
+    if (errno != EEXIST)
+        return fs_error(err, "create", dir);
+    return error_set(err, RAYTRAIN_ESTORAGE,
+                     "%s belongs to a service with the same host name and process id, "
+                     "perhaps in another container: give each container a host name of "
+                     "its own, or, if no such service runs, remove the directory",
+                     quote(dir, quoted));
+}
+
+int place_make(const char *run_or_checkpoint, char **dir, int *lock, struct error *err)
 {
     char *folder = folder_of(run_or_checkpoint), host[256];
     int rc, fd = -1;
@@ -132,6 +162,7 @@ int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
         return error_no_memory(err);
     host_name(host);
     *dir = NULL;
+    *lock = -1;
     rc = fs_mkdirs(folder, 0777, err);
     if (rc == 0) {
         fd = record_open_dir(folder, 1);
@@ -146,8 +177,8 @@ int place_make(const char *run_or_checkpoint, char **dir, struct error *err)
             rc = error_no_memory(err);
         }
     }
-    if (rc == 0 && mkdir(*dir, 0700) < 0)
-        rc = fs_error(err, "create", *dir);
+    if (rc == 0 && (*lock = private_dir_make_at(*dir)) < 0)
+        rc = fail_make(*dir, err);
     if (rc < 0) {
         free(*dir);
         *dir = NULL;

@@ -1,7 +1,9 @@
 /*
  * place.h - where a run is served, for its clients: RUN/serve/HOST.PID, a directory
  * that only this user can read, with address.json and, if there is one, the token. A
- * new service removes the directories of services that have ended on this host.
+ * service holds a lock on its directory (util/private_dir.h). A new service removes the
+ * directories of services that have ended on this host: those that are not locked, and
+ * whose process is not there.
  *
  *   {"host", "pid", "born", "model": NAME or null for several, "url",
  *    "socket": PATH or null, "address": IP or null, "token_file": PATH or null,
@@ -39,8 +41,8 @@ struct place_address {
 int place_name(const char *text, char **name, char **address, struct error *err);
 
 /* A new directory below that of the run, of the checkpoint, or of the models.
- * malloc'ed. */
-int place_make(const char *run_or_checkpoint, char **dir, struct error *err);
+ * malloc'ed. *lock is a descriptor, to be closed when it is no longer used. */
+int place_make(const char *run_or_checkpoint, char **dir, int *lock, struct error *err);
 /* Write the address for clients, atomically. */
 int place_write(const char *dir, const struct place_address *address,
                 struct error *err);
