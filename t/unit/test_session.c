@@ -308,6 +308,11 @@ static void an_error_begins_with_the_call_that_was_made(void **state)
     assert_int_equal(raytrain_config_int(ctx, NULL, 0, &value), RAYTRAIN_EINVAL);
     assert_string_equal(raytrain_last_error(ctx),
                         "raytrain_config_int: the key is NULL");
+    assert_int_equal(raytrain_broadcast(ctx, NULL, 0, 1), RAYTRAIN_EINVAL);
+    assert_string_equal(
+        raytrain_last_error(ctx),
+        "raytrain_broadcast: there is no rank 1 to broadcast from among "
+        "1 workers");
 }
 
 static void a_stop_criterion_finishes_the_run(void **state)

@@ -171,13 +171,15 @@ static void broadcast_say(const void *arg, char text[CALL_TEXT_MAX])
              b->n_bytes, b->root);
 }
 
+/* Also for tensors, as reduction_say(). */
 static int root_check(raytrain_context *ctx, int root)
 {
     if (root >= 0 && root < ctx->comm->size)
         return 0;
     return error_set(&ctx->error, RAYTRAIN_EINVAL,
-                     "there is no rank %d to broadcast from among %d workers", root,
-                     ctx->comm->size);
+                     "raytrain_broadcast: there is no rank %d to broadcast from among "
+                     "%d workers",
+                     root, ctx->comm->size);
 }
 
 static int broadcast(raytrain_context *ctx, void *data, size_t n_bytes, int root)
@@ -232,7 +234,8 @@ static int allgather(raytrain_context *ctx, const void *send, size_t n_bytes,
 
     if (n_bytes > SIZE_MAX / (size_t)ctx->comm->size)
         return error_set(&ctx->error, RAYTRAIN_EINVAL,
-                         "%zu bytes from each of %d workers are larger than any memory",
+                         "raytrain_allgather: %zu bytes from each of %d workers are "
+                         "larger than any memory",
                          n_bytes, ctx->comm->size);
     if (ctx->comm->size == 1) {
         if (n_bytes > 0)
