@@ -49,7 +49,9 @@ test_expect_success 'json_is compares values of a JSON file' '
 case $PWD in
 /tmp/* | /dev/shm/*) ;; # a test of chaos does not see this one
 *)
-	test "$(id -u)" -ne 0 || ! unshare --mount --ipc --pid --fork --mount-proc true 2>/dev/null ||
+	test "$(id -u)" -ne 0 || ! unshare --mount --ipc --pid --fork --mount-proc sh -c "
+		echo 1000 >/proc/sys/kernel/ns_last_pid && mount -t tmpfs none /dev/shm" 2>/dev/null ||
+		! /usr/bin/python3 -c "import sys; sys.exit(sys.version_info < (3, 9))" ||
 		test_set_prereq NAMESPACES
 	;;
 esac
@@ -63,5 +65,16 @@ test_expect_success NAMESPACES 'chaos runs a test twice with the same process id
 	grep "^passed: leaves, round 1" out && grep "^FAILED (1): leaves, round 2" out &&
 	grep "left: /dev/shm/of-$(head -n 1 pids)$" out && grep "^passed: good, round 2" out &&
 	grep "^1 passed, 1 failed$" out
+'
+# has_children PID: a test and what keeps the processors busy have started; children: their ids.
+has_children () {
+	pgrep -P "$1" -x chaos && pgrep -P "$1" >children -x "chaos|unshare" && test -s up
+}
+test_expect_success NAMESPACES 'what keeps the processors busy ends with chaos' '
+	printf "#!/bin/sh\necho >up; exec sleep 1\n" >slow && chmod +x slow &&
+	{ "$srcdir/t/chaos/chaos" --jobs 1 --rounds 1 slow >out 2>&1 & } && pid=$! &&
+	eventually has_children $pid && kill -KILL $pid && for child in $(cat children); do
+		eventually is_gone $child || return 1
+	done
 '
 test_done
