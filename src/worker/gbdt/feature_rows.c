@@ -375,7 +375,8 @@ static const struct frame_column *column_convert(struct feature_rows *f,
 
     if (!c || !is_number_column(c) || c->row.dtype != s->dtype) {
         error_set(err, RAYTRAIN_EINVAL,
-                  "the column \"%s\" has changed its type or shape", s->name);
+                  "the column \"%s\" is missing, or has changed its type or shape",
+                  s->name);
         return NULL;
     }
     n = s->sparse ? c->offsets[batch->rows] : batch->rows * s->elements;

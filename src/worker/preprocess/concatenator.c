@@ -191,7 +191,8 @@ static int concatenator_apply(const struct frame_plan *plan, struct frame *f,
 
         if (!c || !can_join(c) || concatenated_width(c) != parts->of[i].width)
             rc = error_set(err, RAYTRAIN_ETYPE,
-                           "concatenator: column \"%s\" has changed its type or shape",
+                           "concatenator: column \"%s\" is missing, or has changed its "
+                           "type or shape",
                            parts->of[i].name);
         else if (c->kind == FRAME_SPARSE)
             sparse_join(c, f->rows, at, &out);
