@@ -17,9 +17,9 @@
 #define RAYTRAIN_CHECKPOINT_SHARED_FILE_H
 
 #include "checkpoint/chunks.h"
+#include "comm/node_map.h"
 
 struct part_needs;
-#include "comm/node_map.h"
 
 /* ---- The map of pages ---- */
 
