@@ -78,7 +78,8 @@ class Browser:
                 pass
             self.driver.wait()
             # A process that is killed may still write there for a moment.
-            while processes := self.processes():
+            end = time.monotonic() + 30
+            while (processes := self.processes()) and time.monotonic() < end:
                 for pid in processes:
                     try:
                         os.kill(pid, signal.SIGKILL)
