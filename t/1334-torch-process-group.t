@@ -30,7 +30,13 @@ free_port () {
 	"$PYTHON" -c "
 import random, socket
 first = int(open(\"/proc/sys/net/ipv4/ip_local_port_range\").read().split()[0])
-for port in random.sample(range(max(1024, first - 10000), first), 100):
+ports = range(max(1024, first - 10000), first)
+for port in random.sample(ports, min(100, len(ports))) or [0]:
+    if port == 0:  # the kernel gives them all
+        with socket.socket() as s:
+            s.bind((\"127.0.0.1\", 0))
+            print(s.getsockname()[1])
+        break
     with socket.socket() as s:
         if s.connect_ex((\"127.0.0.1\", port)) != 0:
             print(port)
