@@ -447,7 +447,7 @@ test_expect_success 'checkpoints of a Result can be read, ranked, restored and s
 '
 
 cat >directories.py <<\EOT
-import os, sys, tempfile, shutil, json, pickle
+import fcntl, os, sys, tempfile, shutil, json, pickle
 import raytrain
 from raytrain import Checkpoint, CheckpointConfig, DataParallelTrainer, RunConfig, ScalingConfig
 
@@ -505,10 +505,17 @@ def make_and_sweep(*args, **kwargs):
         os.rmdir(made)
         swept.append(made)
     return made
-tempfile.mkdtemp = make_and_sweep
+flock = fcntl.flock
+def sweep_and_lock(fd, how):
+    held = os.readlink(f"/proc/self/fd/{fd}")
+    if len(swept) == 2 and "/.extract-" in held:
+        os.rmdir(held)
+        swept.append(held)
+    flock(fd, how)
+tempfile.mkdtemp, fcntl.flock = make_and_sweep, sweep_and_lock
 os.utime(result.checkpoint.file, ns=(2, 2))
-assert result.checkpoint.path == path and len(swept) == 2
-tempfile.mkdtemp = mkdtemp
+assert result.checkpoint.path == path and len(swept) == 3
+tempfile.mkdtemp, fcntl.flock = mkdtemp, flock
 assert not [n for n in os.listdir(result.path) if n.startswith(".extract-")]
 # Not ours
 first = result.best_checkpoints[1][0]
