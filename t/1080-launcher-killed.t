@@ -18,6 +18,7 @@ fault_points_needed
 # t/1180-slurm-launcher-killed.t.
 cat >points <<\END
 aside.fork 0 2
+attempt.between - -
 attempt.ended 0 2
 attempt.record 0 2
 group.logs 0 1

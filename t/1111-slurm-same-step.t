@@ -5,6 +5,7 @@ export CLUSTER_KILL_WAIT
 . "$(dirname "$0")/cluster/cluster.sh"
 . "$(dirname "$0")/setup.sh"
 . "$srcdir/t/cluster/requeue.sh"
+. "$srcdir/t/faults.sh"
 
 train=$modules/train_model.so
 cd "$CLUSTER_SHARED" || exit 1
@@ -145,10 +146,13 @@ test_expect_success 'a lost node ends the step, and the next attempt has another
 	json_is runs/lost/logs/attempt-1/attempt.json .same_step null ".nodes[1].name" n3 &&
 	cluster revive n2 && cluster clean 60
 '
-test_expect_success 'a step that ends between two attempts is replaced' '
-	{ $start --name between -n 2 --max-failures 3 --set train_loop_config.fail=kill \
+has_fault_points && test_set_prereq FAULTS
+test_expect_success FAULTS 'a step that ends between two attempts is replaced' '
+	mkfifo hold && { RAYTRAIN_FAULT=attempt.between:2:wait RAYTRAIN_FAULT_FIFO=$PWD/hold $start \
+		--name between -n 2 --max-failures 3 --set train_loop_config.fail=kill \
 		--set train_loop_config.fail_at=1 "$train" 2>err & } && pid=$! &&
 	eventually grep -q "restarting .* in 2 s" err && kill -KILL $(pgrep -x srun | sort -rn) &&
+	: >hold &&
 	expect_status 1 wait $pid && one_step between 2 && new_step between 3 &&
 	cluster clean 60 && test -z "$(squeue -h)"
 '

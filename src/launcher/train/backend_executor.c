@@ -27,6 +27,7 @@
 #include "train/replica_cleanup.h"
 #include "train/restart_policy.h"
 #include "util/clock.h"
+#include "util/fault.h"
 #include "util/quote.h"
 #include "watch/node_survey.h"
 
@@ -224,6 +225,7 @@ static bool restart(struct backend_executor *ex, struct run_outcome *out)
     if (!d.restart)
         return false;
     restart_announce(ex, &out->failure, &d);
+    fault_point("attempt.between", ex->number);
     if (run_wait(ex->run, d.delay_s))
         return true;
     stop_between(ex->run, out);
