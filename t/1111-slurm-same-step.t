@@ -109,6 +109,27 @@ test_expect_success 'so it is if its raytrain-worker is killed' '
 	wait $pid && one_step worker 1 && counted worker &&
 	json_is runs/worker/logs/attempt-0/attempt.json .rank 0 .signal 9
 '
+test_expect_success 'processes that a command has left behind end with the attempt' '
+	cat >leaves.sh <<-\EOF &&
+	setsid sleep 1000 & echo $! >>left
+	echo >>"begun-$RANK"
+	test $(wc -l <"begun-$RANK") = 1 || exit 0
+	until test -e begun-0 && test -e begun-1; do sleep 0.02; done
+	test $RANK = 0 || exit 3
+	sleep 1000
+	EOF
+	$start --name leaves -n 2 --max-failures 1 -- sh leaves.sh 2>err && one_step leaves 1 &&
+	test $(wc -l <left) = 4 && ! ps -o args= -p "$(paste -sd, left)" && cluster clean 60
+'
+test_expect_success 'a rank that calls _exit is an error, not a hang' '
+	expect_status 1 $start --name left -n 2 --set train_loop_config.how=_exit \
+		--set train_loop_config.rank=1 "$modules/misbehave.so" 2>err &&
+	grep "rank 1" err && grep "_exit" err && cluster clean 60
+'
+test_expect_success 'a failure that storage does not take ends the step' '
+	start_work full --max-failures 0 && mv runs/full/logs/attempt-0/events away &&
+	kill_rank full raytrain-worker 0 && expect_status 1 wait $pid && cluster clean 60
+'
 test_expect_success 'a task of the step that is killed takes the step with it' '
 	start_work task --max-failures 1 && kill_rank task raytrain-task 1 && : >gate &&
 	wait $pid && new_step task 1 && counted task && cluster clean 60

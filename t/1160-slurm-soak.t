@@ -29,7 +29,7 @@ test_expect_success 'a run survives 15 kills with checkpoints saved in the backg
 test_expect_success 'a run survives 10 kills with checkpoints saved synchronously' '
 	soak slurm plain 10 2 --set run_config.checkpoint_config.mode=sync
 '
-test_expect_success 'a run that restarts in the same step survives 10 kills, also of its tasks' '
+test_expect_success 'a run that restarts in the same step survives 10 kills, including its tasks' '
 	soak slurm plain 10 5 --restart same_step
 '
 test_expect_success 'a batch job survives 8 kills, also of the node of its script' '

@@ -178,15 +178,30 @@ static void an_attempt_ends_and_the_next_begins(void **state)
     turn();
     assert_false(done || outcome.failed || outcome.stays);
     lines_are("end 0\nbegin 1\n");
-    worker_ends(0, "signal", SIGKILL, true);
+    worker_ends(0, "exit_status", 3, false);
     turn();
     attempt_is_over();
     assert_true(done && outcome.stays);
     assert_int_equal(outcome.failure.rank, 0);
-    assert_int_equal(outcome.failure.cause, CAUSE_OOM);
+    assert_int_equal(outcome.failure.exit_status, 3);
     launcher_slurm.destroy(group);
     lines_are("end 0\nbegin 1\nend 1\nleave\n");
     assert_false(exists("cancelled"));
+}
+
+/* From then on Slurm reports all tasks of the step as out of memory. */
+static void a_step_that_was_out_of_memory_is_not_used_again(void **state)
+{
+    (void)state;
+    start();
+    worker_ends(1, "exit_status", 1, true);
+    end_await();
+    assert_true(exists("cancelled"));
+    assert_false(exists("lines"));
+    assert_false(outcome.stays);
+    assert_int_equal(outcome.failure.rank, 1);
+    assert_int_equal(outcome.failure.cause, CAUSE_OOM);
+    launcher_slurm.destroy(group);
 }
 
 /* An answer to an order that was not given, and one of a rank that does not exist. */
@@ -338,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STEP(an_attempt_ends_and_the_next_begins),
+        STEP(a_step_that_was_out_of_memory_is_not_used_again),
         STEP(other_events_are_ignored),
         STEP(a_worker_that_was_killed_explains_the_others),
         STEP(a_task_that_ends_takes_the_step_with_it),
@@ -351,5 +367,6 @@ int main(void)
 
     setenv("SLURM_JOB_ID", "7", 1);
     alarm(120); /* a hang is a failure */
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

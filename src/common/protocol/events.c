@@ -5,11 +5,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "run/run_dir.h"
@@ -99,9 +101,29 @@ static void line_keep(const char *log_dir, const char *text, size_t n)
     free(path);
 }
 
-static void event_take(const char *log_dir, const char *path,
+/* Has another user put this file into the directory, which this user has made? On
+ * storage that gives all files to one user, both have the same owner. */
+static bool event_is_foreign(const char *dir, const char *path)
+{
+    struct stat of_dir, of_event;
+
+    return lstat(dir, &of_dir) < 0 || lstat(path, &of_event) < 0 ||
+           of_dir.st_uid != of_event.st_uid;
+}
+
+/* Events by which the launcher ends an attempt. */
+static bool event_is_acted_upon(const json_t *event)
+{
+    const char *kind = json_string_value(json_object_get(event, "kind"));
+
+    return kind && (strcmp(kind, EVENT_TASK_FAILED) == 0 ||
+                    strcmp(kind, EVENT_ATTEMPT_OVER) == 0);
+}
+
+static void event_take(const char *log_dir, const char *dir, const char *path,
                        void (*on_event)(void *arg, const json_t *event), void *arg)
 {
+    bool foreign = event_is_foreign(dir, path);
     char *text = NULL;
     json_t *event;
     size_t n;
@@ -112,7 +134,7 @@ static void event_take(const char *log_dir, const char *path,
         return;
     }
     event = json_loadb(text, n, 0, NULL);
-    if (json_is_object(event)) {
+    if (json_is_object(event) && !(foreign && event_is_acted_upon(event))) {
         line_keep(log_dir, text, n);
         if (on_event)
             on_event(arg, event);
@@ -131,7 +153,7 @@ void events_take(const char *log_dir, void (*on_event)(void *arg, const json_t *
         char *path = run_dir_file(dir, names[i]);
 
         if (path)
-            event_take(log_dir, path, on_event, arg);
+            event_take(log_dir, dir, path, on_event, arg);
         free(path);
     }
     argv_free(names);

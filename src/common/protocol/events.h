@@ -32,7 +32,9 @@
 
 /* Of a task that stays for several attempts (worker/task/task.h): the worker of rank
  * "rank" on "host" has ended other than with 0 or 75, with "exit_status" or by "signal";
- * "oom": the kernel has killed a process of it for lack of memory. */
+ * "oom": meanwhile the kernel has killed a
+ * process of the step on this node for lack of memory. Such an event of another user is
+ * ignored. */
 #define EVENT_TASK_FAILED "task_failed"
 /* Of the task of rank 0: no worker of the attempt is left, and all tasks wait for an
  * order. */

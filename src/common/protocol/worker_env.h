@@ -17,6 +17,12 @@
  * no harm to children of workers, to which Slurm sends signals, too. */
 #define WORKER_STACK_SIGNAL SIGURG
 
+/* Of the worker of a task that stays for several attempts (worker/task): an entry that
+ * only its processes have in their environment, and the number of a descriptor to which
+ * it writes a byte when it has left the group at the end. */
+#define WORKER_TASK_MARK       "RAYTRAIN_TASK"
+#define WORKER_TASK_DESCRIPTOR "RAYTRAIN_TASK_FD"
+
 struct worker_env {
     char *run_dir; /* RAYTRAIN_RUN_DIR, absolute */
     int attempt;   /* RAYTRAIN_ATTEMPT, from 0 */

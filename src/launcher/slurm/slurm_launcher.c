@@ -71,14 +71,14 @@ extern char **environ;
 #define SETTLE_S         1.0
 #define KILL_INTERVAL_NS 150000000 /* between attempts to kill a step */
 /* before an srun with an unknown step gets SIGTERM */
-#define TERM_ATTEMPTS    15
-#define KILL_ATTEMPTS    40        /* before srun is killed */
-#define ABANDON_WAIT_S   3         /* for workers on live nodes, when others are lost */
-#define DESTROY_WAIT_S   15        /* in destroy(), for the end of the step */
-#define HURRIED_WAIT_S   1.0       /* the same after a request to stop */
-#define END_WAIT_S       5   /* for the tasks of a kept step to kill their workers */
-#define LEAVE_WAIT_S     5   /* for the end of a kept step without workers */
-#define STEP_ATTEMPTS    100 /* in one step: PMIx keeps what each has published */
+#define TERM_ATTEMPTS  15
+#define KILL_ATTEMPTS  40  /* before srun is killed */
+#define ABANDON_WAIT_S 3   /* for workers on live nodes, when others are lost */
+#define DESTROY_WAIT_S 15  /* in destroy(), for the end of the step */
+#define HURRIED_WAIT_S 1.0 /* the same after a request to stop */
+#define END_WAIT_S     15  /* for the tasks of a kept step to kill their workers */
+#define LEAVE_WAIT_S   5   /* for the end of a kept step without workers */
+#define STEP_ATTEMPTS  100 /* in one step: PMIx keeps what each has published */
 
 /* Of a group that is kept. */
 enum step_phase {
@@ -263,11 +263,14 @@ static int order_send(struct group *g, const char *what, struct error *err)
     return step_keeper_say(&g->srun, line, err);
 }
 
-/* Are all tasks of the step alive, as far as is known? */
+/* Are all tasks of the step alive, as far as is known? After the kernel has killed a
+ * process for lack of memory, Slurm reports all tasks of the step, whatever their
+ * statuses, as "Out Of Memory": such a step is not used again. */
 static bool tasks_live(const struct group *g)
 {
-    return g->keep && !g->gone && !g->ending && !g->abandoned && g->watch.ended == 0 &&
-           !g->watch.refused && !g->watch.cancelled && !g->watch.outcome.lost[0];
+    return g->keep && !g->gone && !g->watch.oom && !g->ending && !g->abandoned &&
+           g->watch.ended == 0 && !g->watch.refused && !g->watch.cancelled &&
+           !g->watch.outcome.lost[0];
 }
 
 /* Order the tasks to kill the workers, and set a limit. */

@@ -22,7 +22,7 @@
 #include "util/fault.h"
 
 #define FOLLOW_S       0.2  /* how often the files that workers append to are read */
-#define HEAR_S         0.05 /* how often events are read by which a group ends */
+#define HEAR_S         0.1  /* how often events are read by which a group ends */
 #define HEAR_SOON_S    0.01 /* the same, after a worker has failed */
 #define RECORD_WAIT_S  15.0 /* for the workers' record, after they are gone */
 #define OUTPUT_WAIT_S  2.0  /* for output, after the workers are gone */
@@ -292,6 +292,7 @@ static int hear_every(struct attempt *a, double seconds, struct error *err)
     if (!worker_group_hears(a->group))
         return 0;
     event_loop_remove(a->run->loop, a->hear_timer);
+    a->hear_timer = -1;
     return event_loop_every(a->run->loop, seconds, on_hear, a, &a->hear_timer, err);
 }
 

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "life/worker.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ struct worker {
         *heartbeat;         /* on local rank 0, if the launcher watches its nodes */
     struct gpu_watch *gpus; /* if the worker has GPUs */
     char *log_dir;
+    int task; /* a descriptor of the task whose worker this is; -1: it has none */
     bool exit_now;
 };
 
@@ -91,8 +93,28 @@ static void step_record(const char *log_dir)
     worker_record_step(log_dir, name, NULL);
 }
 
+/* Children do not inherit it: a training function that forks must not leave the group
+ * for the worker. */
+static void task_take(struct worker *w)
+{
+    const char *number = getenv(WORKER_TASK_DESCRIPTOR);
+
+    w->task = number && *number ? atoi(number) : -1;
+    if (w->task >= 0)
+        fcntl(w->task, F_SETFD, FD_CLOEXEC);
+    unsetenv(WORKER_TASK_DESCRIPTOR);
+}
+
+/* A worker that only exits with status 0 has deserted the others. */
+static void task_leave(const struct worker *w)
+{
+    if (w->task >= 0)
+        (void)!write(w->task, "", 1);
+}
+
 static int worker_prepare(struct worker *w, struct error *err)
 {
+    task_take(w);
     if (worker_env_decode(&w->env, err) < 0 ||
         gpu_share_take(w->env.gpus, w->env.sharing, err) < 0)
         return -1;
@@ -371,6 +393,7 @@ static int worker_end(struct worker *w, enum worker_end end, struct error *err)
     if (clean) {
         wireup_finalize(w->wireup);
         w->wireup = NULL;
+        task_leave(w);
         rc = end_record(w, end, rank, size, err);
     } else if (w->wireup) {
         w->exit_now = true;
@@ -385,7 +408,7 @@ int raytrain_worker_run(const struct loop_source *source,
                         void (*last_words)(int status, const struct error *err),
                         struct error *err)
 {
-    struct worker w = {0};
+    struct worker w = {.task = -1};
     enum worker_end end = WORKER_END_FINISHED;
     int status = 0;
 

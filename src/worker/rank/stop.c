@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@
 
 static volatile sig_atomic_t requested, terminated;
 static int descriptor = -1;
+static bool of_task;                    /* its task outlives the launcher */
 static struct rank_status_place *place; /* NULL: not known yet */
 
 /* A failure is ignored: then the launcher does not know of the request. */
@@ -32,7 +34,8 @@ static void request_record(enum rank_status_kind kind, const char *name)
 /*
  * The last report is wanted even if the launcher dies: from now on this process does
  * not die with it (launcher/launch/finish.h). That is a property of the main thread, so
- * the signal is sent to it, too.
+ * the signal is sent to it, too. A task (worker/task) outlives the launcher by itself,
+ * and its worker dies with it.
  */
 static void launcher_outlive(int signo)
 {
@@ -40,7 +43,8 @@ static void launcher_outlive(int signo)
 
     if ((pid_t)syscall(SYS_gettid) != getpid()) {
         syscall(SYS_tgkill, getpid(), getpid(), signo);
-    } else if (prctl(PR_GET_PDEATHSIG, &with_parent) == 0 && with_parent != 0) {
+    } else if (!of_task && prctl(PR_GET_PDEATHSIG, &with_parent) == 0 &&
+               with_parent != 0) {
         prctl(PR_SET_PDEATHSIG, 0);
         request_record(RANK_STATUS_STOP, "stop");
     }
@@ -86,6 +90,7 @@ int stop_install(struct error *err)
     if (descriptor < 0)
         return error_set(err, RAYTRAIN_EFAILED, "cannot make an event descriptor: %s",
                          strerror(errno));
+    of_task = getenv(WORKER_TASK_MARK) != NULL;
     return own_signal_install(WORKER_STOP_SIGNAL, stop_note, SA_RESTART, err);
 }
 

@@ -11,8 +11,10 @@
 #include "task/task.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,12 +27,15 @@
 #include "protocol/failure.h"
 #include "protocol/worker_env.h"
 #include "rank/failure_record.h"
+#include "rank/own_words.h"
 #include "run/run_dir.h"
 #include "task/task_group.h"
 #include "task/task_orders.h"
 #include "task/task_worker.h"
 #include "util/argv.h"
 #include "util/oom.h"
+#include "util/process_mark.h"
+#include "util/secret.h"
 
 struct task {
     char *const *argv;
@@ -40,7 +45,9 @@ struct task {
     int signals; /* a signalfd */
     int attempt; /* that runs, or has ended last */
     char *log_dir;
-    struct child worker; /* CHILD_INIT: it has ended */
+    char mark[SECRET_TEXT_MAX]; /* of the processes of its workers */
+    struct child worker;        /* CHILD_INIT: it has ended */
+    int left[2]; /* a pipe, to which it writes when it has left its group */
     struct oom_count oom;
     int status; /* of the worker that has ended, as of waitpid(2) */
     bool ends;  /* the launcher has ordered the end of the attempt */
@@ -59,16 +66,23 @@ static bool status_is_clean(int status)
            (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == EX_TEMPFAIL);
 }
 
+static struct task_worker_spec worker_spec(const struct task *t)
+{
+    return (struct task_worker_spec){.argv = t->argv,
+                                     .log_dir = t->log_dir,
+                                     .mark = t->mark,
+                                     .attempt = t->attempt,
+                                     .rank = task_rank(t),
+                                     .workers = t->env.workers,
+                                     .left = t->left[1],
+                                     .has_log = t->attempt == t->env.attempt};
+}
+
 static int worker_start(struct task *t, char *const *variables, struct error *err)
 {
-    const struct task_worker_spec spec = {.argv = t->argv,
-                                          .variables = variables,
-                                          .log_dir = t->log_dir,
-                                          .attempt = t->attempt,
-                                          .rank = task_rank(t),
-                                          .workers = t->env.workers,
-                                          .has_logs = t->attempt == t->env.attempt};
+    struct task_worker_spec spec = worker_spec(t);
 
+    spec.variables = variables;
     oom_count_init(&t->oom, "");
     return task_worker_start(&spec, &t->worker, err);
 }
@@ -87,6 +101,23 @@ static int worker_kill(struct task *t, struct error *err)
     return child_signal_group(&t->worker, SIGKILL, err) < 0
                ? -1
                : child_wait(&t->worker, &t->status, err);
+}
+
+/* What has left the worker's process group: a command and its children. */
+static void rest_kill(const struct task *t)
+{
+    char entry[sizeof WORKER_TASK_MARK "=" + SECRET_TEXT_MAX];
+
+    snprintf(entry, sizeof entry, WORKER_TASK_MARK "=%s", t->mark);
+    process_mark_kill(entry);
+}
+
+/* Has the worker said that it left the group at the end? */
+static bool worker_has_left(struct task *t)
+{
+    char byte;
+
+    return read(t->left[0], &byte, 1) == 1;
 }
 
 /* End as the worker has. */
@@ -140,26 +171,26 @@ static void signals_pass(struct task *t)
 
 /* ---- Reports ---- */
 
-static void event_send(const struct task *t, json_t *event)
+static int event_send(const struct task *t, json_t *event, struct error *err)
 {
-    struct error unsent;
+    int rc = event ? events_put(t->log_dir, event, err) : error_no_memory(err);
 
-    if (event)
-        events_put(t->log_dir, event, &unsent);
     json_decref(event);
+    return rc;
 }
 
-static void failure_report(const struct task *t)
+static int failure_report(const struct task *t, struct error *err)
 {
     const struct world *world = task_group_world(t->group);
     bool killed = WIFSIGNALED(t->status);
 
-    event_send(
-        t, json_pack(
-               "{s:s, s:i, s:s, s:i, s:b}", "kind", EVENT_TASK_FAILED, "rank",
-               world->rank, "host", world->host, killed ? "signal" : "exit_status",
-               killed ? WTERMSIG(t->status) : WEXITSTATUS(t->status), "oom",
-               killed && WTERMSIG(t->status) == SIGKILL && oom_count_grown(&t->oom)));
+    return event_send(t,
+                      json_pack("{s:s, s:i, s:s, s:i, s:b}", "kind", EVENT_TASK_FAILED,
+                                "rank", world->rank, "host", world->host,
+                                killed ? "signal" : "exit_status",
+                                killed ? WTERMSIG(t->status) : WEXITSTATUS(t->status),
+                                "oom", oom_count_grown(&t->oom)),
+                      err);
 }
 
 /* What this process could not do is the failure of its rank, too. */
@@ -239,11 +270,14 @@ static int worker_watch(struct task *t, struct error *err)
     return 0;
 }
 
-/* The worker has failed: the launcher decides. Without it, this process ends as the
- * worker has. */
+/* The worker has failed: the launcher decides. If it cannot learn of that, or is gone,
+ * this process ends as the worker has. */
 static int end_await(struct task *t, struct error *err)
 {
-    failure_report(t);
+    struct error unsent;
+
+    if (failure_report(t, &unsent) < 0)
+        return -1;
     while (!t->ends) {
         struct order order = order_wait(t, err);
 
@@ -264,7 +298,46 @@ static int worker_run(struct task *t, struct error *err)
     argv_free(variables);
     if (rc == 0)
         return worker_watch(t, err);
+    raytrain_worker_say("raytrain-task: %s", err->text);
     t->status = own_failure_record(t, err) << 8;
+    *err = (struct error){0};
+    return 0;
+}
+
+/* A worker that exits with status 0 while others wait for it. */
+static void desertion_record(struct task *t)
+{
+    struct error why;
+
+    error_set(&why, RAYTRAIN_EFAILED,
+              "it left the group with exit status %d before its work was done: does it "
+              "call _exit()? Return from train_func instead",
+              WEXITSTATUS(t->status));
+    t->status = own_failure_record(t, &why) << 8;
+}
+
+/* How the worker has ended, unless it is killed now. */
+static enum rounds_end end_judge(struct task *t)
+{
+    bool left = worker_has_left(t);
+
+    if (t->worker.pid > 0)
+        return ROUNDS_END_FAILED;
+    if (status_is_clean(t->status) && !left)
+        desertion_record(t);
+    return status_is_clean(t->status) ? ROUNDS_END_CLEAN : ROUNDS_END_FAILED;
+}
+
+/* One that has failed by itself is reported even if the attempt ends for another: it may
+ * be the cause. */
+static int failure_settle(struct task *t, bool by_itself, struct error *err)
+{
+    struct error unsent;
+
+    if (!t->ends)
+        return end_await(t, err);
+    if (by_itself)
+        (void)failure_report(t, &unsent);
     return 0;
 }
 
@@ -272,19 +345,23 @@ static int worker_run(struct task *t, struct error *err)
 static int attempt_run(struct task *t, bool *clean, struct error *err)
 {
     enum rounds_end mine;
+    bool by_itself;
 
     t->ends = false;
-    if (worker_run(t, err) < 0 || worker_kill(t, err) < 0)
+    if (worker_run(t, err) < 0)
         return -1;
-    mine =
-        !t->ends && status_is_clean(t->status) ? ROUNDS_END_CLEAN : ROUNDS_END_FAILED;
-    if (mine == ROUNDS_END_FAILED && !t->ends && end_await(t, err) < 0)
+    by_itself = t->worker.pid <= 0;
+    mine = end_judge(t);
+    if (worker_kill(t, err) < 0)
+        return -1;
+    rest_kill(t);
+    if (mine == ROUNDS_END_FAILED && failure_settle(t, by_itself, err) < 0)
         return -1;
     if (task_group_end(t->group, mine, clean, err) < 0)
         return -1;
-    if (!*clean && task_rank(t) == 0)
-        event_send(t, json_pack("{s:s}", "kind", EVENT_ATTEMPT_OVER));
-    return 0;
+    if (*clean || task_rank(t) != 0)
+        return 0;
+    return event_send(t, json_pack("{s:s}", "kind", EVENT_ATTEMPT_OVER), err);
 }
 
 /* ---- Attempts ---- */
@@ -297,6 +374,19 @@ static int attempt_enter(struct task *t, int attempt, struct error *err)
     return t->log_dir ? 0 : error_no_memory(err);
 }
 
+/* If the log cannot be opened, nor can that of the worker, which is reported. */
+static int attempt_continue(struct task *t, int attempt, struct error *err)
+{
+    struct task_worker_spec spec;
+    struct error unopened;
+
+    if (attempt_enter(t, attempt, err) < 0)
+        return -1;
+    spec = worker_spec(t);
+    (void)task_errors_redirect(&spec, &unopened);
+    return 0;
+}
+
 /* The next attempt; false: there is none. */
 static bool attempt_await(struct task *t, struct error *err, int *rc)
 {
@@ -306,7 +396,7 @@ static bool attempt_await(struct task *t, struct error *err, int *rc)
         order = order_wait(t, err);
     while (order.kind == ORDER_END);
     if (order.kind == ORDER_BEGIN)
-        *rc = attempt_enter(t, order.attempt, err);
+        *rc = attempt_continue(t, order.attempt, err);
     return order.kind == ORDER_BEGIN && *rc == 0;
 }
 
@@ -327,6 +417,11 @@ static int task_open(struct task *t, struct error *err)
     if (signals_take(t, err) < 0 || worker_env_decode(&t->env, err) < 0)
         return -1;
     task_orders_init(&t->orders, STDIN_FILENO);
+    if (secret_make(t->mark, err) < 0)
+        return -1;
+    if (pipe2(t->left, O_CLOEXEC | O_NONBLOCK) < 0)
+        return error_set(err, RAYTRAIN_EFAILED, "cannot make a pipe: %s",
+                         strerror(errno));
     if (task_group_open(t->env.workers, &t->group, err) == 0)
         return 0;
     (void)attempt_enter(t, t->env.attempt, NULL);
@@ -336,7 +431,8 @@ static int task_open(struct task *t, struct error *err)
 
 int task_run(char *const *argv, struct error *err)
 {
-    struct task t = {.argv = argv, .worker = CHILD_INIT, .signals = -1};
+    struct task t = {
+        .argv = argv, .worker = CHILD_INIT, .signals = -1, .left = {-1, -1}};
     bool clean = false;
     int rc;
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "protocol/worker_env.h"
 #include "run/run_dir.h"
 #include "util/argv.h"
 #include "util/fs.h"
@@ -38,6 +39,9 @@ static int worker_environment(const struct task_worker_spec *spec, char ***env,
         if (entry_stays(*at) && argv_append(env, *at, err) < 0)
             return -1;
     if (argv_append_all(env, spec->variables, err) < 0)
+        return -1;
+    if (argv_appendf(env, err, WORKER_TASK_MARK "=%s", spec->mark) < 0 ||
+        argv_appendf(env, err, WORKER_TASK_DESCRIPTOR "=%d", spec->left) < 0)
         return -1;
     return argv_appendf(env, err, ATTEMPT_VARIABLE "%d", spec->attempt);
 }
@@ -70,23 +74,15 @@ static int log_open(const struct task_worker_spec *spec, const char *ending,
     return fd < 0 ? fs_error(err, "open", path) : fd;
 }
 
-static int logs_open(const struct task_worker_spec *spec, int *out, int *errors,
-                     struct error *err)
+int task_errors_redirect(const struct task_worker_spec *spec, struct error *err)
 {
-    *out = STDOUT_FILENO;
-    *errors = STDERR_FILENO;
-    if (spec->has_logs)
-        return 0;
-    if (!is_shown(spec->argv) && (*out = log_open(spec, "out", err)) < 0)
-        return -1;
-    *errors = log_open(spec, "err", err);
-    return *errors < 0 ? -1 : 0;
-}
+    int log = log_open(spec, "err", err);
 
-static void log_close(int fd)
-{
-    if (fd > STDERR_FILENO)
-        close(fd);
+    if (log < 0)
+        return -1;
+    dup2(log, STDERR_FILENO);
+    close(log);
+    return 0;
 }
 
 /* ---- The start ---- */
@@ -94,21 +90,24 @@ static void log_close(int fd)
 int task_worker_start(const struct task_worker_spec *spec, struct child *worker,
                       struct error *err)
 {
-    struct child_spec child = {
-        .argv = spec->argv, .in = -1, .own_group = true, .die_with_parent = true};
+    struct child_spec child = {.argv = spec->argv,
+                               .in = -1,
+                               .out = STDOUT_FILENO,
+                               .err = STDERR_FILENO,
+                               .kept = spec->left,
+                               .own_group = true,
+                               .die_with_parent = true};
     char **env = NULL;
-    int rc;
+    int rc = worker_environment(spec, &env, err);
 
-    child.out = child.err = -1;
-    rc = worker_environment(spec, &env, err);
-    if (rc == 0)
-        rc = logs_open(spec, &child.out, &child.err, err);
-    if (rc == 0) {
+    if (rc == 0 && !spec->has_log && !is_shown(spec->argv))
+        rc = child.out = log_open(spec, "out", err);
+    if (rc >= 0) {
         child.env = env;
         rc = child_spawn(&child, worker, err);
     }
-    log_close(child.out);
-    log_close(child.err);
+    if (child.out > STDERR_FILENO)
+        close(child.out);
     argv_free(env);
     return rc;
 }

@@ -193,7 +193,7 @@ void node_channel_close(struct node_channel *c)
 void node_channel_send(struct node_channel *c, unsigned number)
 {
     for (int i = 0; i < c->n; i++)
-        (void)!send(c->fds[i], &number, sizeof number, MSG_NOSIGNAL);
+        (void)!send(c->fds[i], &number, sizeof number, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 int node_channel_fd(const struct node_channel *c)

@@ -16,7 +16,8 @@ int node_channel_open(struct wireup *w, struct node_channel **out, struct error 
 /* NULL is fine. */
 void node_channel_close(struct node_channel *c);
 
-/* On a leader: send a number to the others. A rank that is gone does not get it. */
+/* On a leader: send a number to the others, without waiting. A rank that is gone, or
+ * that does not read, does not get it. */
 void node_channel_send(struct node_channel *c, unsigned number);
 /* On another rank: a descriptor to poll for reading; -1: on a leader, or the leader is
  * gone. */

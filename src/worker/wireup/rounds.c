@@ -54,6 +54,8 @@ void rounds_close(struct rounds *r)
     if (!r)
         return;
     node_channel_close(r->node);
+    pthread_cond_destroy(&r->left);
+    pthread_mutex_destroy(&r->lock);
     free(r->leaders);
     free(r);
 }
