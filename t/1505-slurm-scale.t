@@ -114,7 +114,7 @@ test_expect_success 'one of a thousand nodes that does not answer is found' '
 	ip route del unreachable 10.77.4.7 table local
 '
 test_expect_success 'a hundred runs at once ask slurmctld twice each, however often they probe nodes' '
-	: >steps && allocate 100 10 && listen 6000 && sdiag -r && pids= &&
+	: >steps && allocate 100 10 && listen 3000 && sdiag -r && pids= &&
 	while read -r job list; do
 		in_job $job "$list" 10 raytrain-run --launcher slurm -n 10 --progress none \
 			--storage runs --name "r$job" "$train" 2>"err.$job" \

@@ -28,7 +28,7 @@ test_expect_success '--haproxy writes a configuration that HAProxy accepts' '
 	haproxy -c -f proxy.cfg
 '
 test_expect_success 'HAProxy answers what the services answer' '
-	{ haproxy -db -f proxy.cfg >proxy.log 2>&1 & } && proxy=$! &&
+	: >proxy.log && { haproxy -db -f proxy.cfg >>proxy.log 2>&1 & } && proxy=$! &&
 	token=$(cat raytrain_results/fashion/token) && url=http://127.0.0.1:8080 &&
 	eventually curl -sf "$url/v2/health/ready" &&
 	"$PYTHON" "$srcdir/t/cluster/serve_client.py" "$url" "$token" one 10 >out &&
@@ -56,7 +56,7 @@ test_expect_success 'with TLS, HAProxy asks services whose certificate has their
 	job=$(sbatch --parsable job.sbatch) && eventually served 2 &&
 	raytrain-serve --where --haproxy --listen 127.0.0.1:8081 raytrain_results/fashion \
 		>proxy.cfg && haproxy -c -f proxy.cfg &&
-	{ haproxy -db -f proxy.cfg >proxy.log 2>&1 & } && proxy=$! &&
+	: >proxy.log && { haproxy -db -f proxy.cfg >>proxy.log 2>&1 & } && proxy=$! &&
 	eventually grep "service2 is DOWN" proxy.log &&
 	"$PYTHON" "$srcdir/t/cluster/serve_client.py" http://127.0.0.1:8081 "$token" count 2 10 \
 		going >load.txt && cat load.txt && jq -e ".right == 20" load.txt &&

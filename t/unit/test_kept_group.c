@@ -82,7 +82,10 @@ static void another_plan_ends_it(void **state)
         {.workers = 3, .nodes = nodes[2], .n_nodes = 2, .cpus_per_worker = 1},
         {.workers = 3, .nodes = two, .n_nodes = 2, .cpus_per_worker = 2},
         {.workers = 2, .nodes = two, .n_nodes = 1, .cpus_per_worker = 1},
-        {.workers = 3, .nodes = two, .n_nodes = 2, .cpus_per_worker = 1,
+        {.workers = 3,
+         .nodes = two,
+         .n_nodes = 2,
+         .cpus_per_worker = 1,
          .gpus_per_worker = 1},
     };
     struct worker_group *group;
@@ -119,5 +122,6 @@ int main(void)
         cmocka_unit_test(without_another_attempt_it_ends),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

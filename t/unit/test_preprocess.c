@@ -486,7 +486,7 @@ static void mistakes_in_the_configuration_are_named(void **state)
          "}",
          "2 names and columns 1"},
         {"{ robust_scaler = { columns = [\"a\"]; quantile_range = [0.9, 0.1]; }; }",
-         "rising"},
+         "ascending"},
         {"{ normalizer = { columns = [\"a\"]; norm = \"l3\"; }; }", "l1, l2, max"},
         {"{ simple_imputer = { columns = [\"a\"]; strategy = \"constant\"; }; }",
          "fill_value"},
