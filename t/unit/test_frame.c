@@ -118,7 +118,7 @@ static void columns_are_found_by_name_and_removed(void **state)
     add(&f, "b", FRAME_WORDS);
     add(&f, "c", FRAME_TEXT);
     assert_int_equal(frame_add(&f, &like, &index, &err), -1);
-    assert_string_equal(err.text, "column \"b\" is there twice");
+    assert_string_equal(err.text, "column \"b\" exists twice");
     frame_names(&f, names, sizeof names);
     assert_string_equal(names, "a, b, c");
     frame_names(&f, names, 4);
