@@ -554,8 +554,7 @@ static void gzip_files_are_decompressed_by_one_rank_each(void **state)
     run.cfg.path = (char *)"cut.csv.gz";
     run_fails(&run, "cut.csv.gz: the compressed data end too early");
     run.cfg.path = (char *)"d-0.csv";
-    run_fails(&run,
-              "d-0.csv: other bytes follow the compressed data");
+    run_fails(&run, "d-0.csv: other bytes follow the compressed data");
     run.cfg.path = (char *)"bad.gz";
     run.cfg.format = (char *)"csv";
     run_fails(&run, "bad.gz: the compressed data are damaged");
@@ -576,8 +575,7 @@ static void zeros_after_compressed_data_are_not_read(void **state)
                "gzip -t <d-0.csv && rm d-*.gz");
     assert_int_equal(system("gzip -c d-2.csv >>d-0.csv"), 0);
     run.cfg.path = (char *)"d-0.csv";
-    run_fails(&run,
-              "d-0.csv: other bytes follow the compressed data");
+    run_fails(&run, "d-0.csv: other bytes follow the compressed data");
 }
 
 static void zstd_files_are_decompressed(void **state)

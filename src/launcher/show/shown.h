@@ -24,7 +24,7 @@ struct shown;
 struct shown_spec {
     const char *ranks;            /* rank_choice.h */
     const struct placement *plan;
-    const char *log_dir;          /* for messages */
+    const char *log_dir; /* for messages */
     struct event_loop *loop;
     bool block;       /* a progress block is drawn on standard error */
     /* standard output is used for something else: all goes to standard error */
